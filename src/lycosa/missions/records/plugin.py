@@ -57,6 +57,8 @@ class RecordsMission(PlainMission):
             "index-field": "lycosa.missions.records.cli.index_field:index_field",
             "health": "lycosa.missions.records.cli.health:health",
             "import-records": "lycosa.missions.records.cli.import_records:import_records",
+            "stories": "lycosa.missions.records.cli.stories:stories",
+            "impact": "lycosa.missions.records.cli.impact:impact",
         }
 
     def exports(self) -> Iterable[Export]:
@@ -118,6 +120,13 @@ class RecordsMission(PlainMission):
         from lycosa.missions.records.health import refresh_and_watch
 
         return refresh_and_watch(collection)
+        """Bring the records database up to date, and the stories in it."""
+        from lycosa.missions.records.database import open_store
+        from lycosa.missions.records.stories import refresh_stories
+
+        with open_store(collection) as store:
+            refresh_stories(store)
+        return ()
 
 
 plugin = RecordsMission()

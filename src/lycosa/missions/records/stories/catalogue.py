@@ -13,7 +13,7 @@ from lycosa.missions.records.stories.features import FeatureKind, TextFeatures, 
 from lycosa.missions.records.stories.frequencies import FeatureFrequencies
 from lycosa.missions.records.stories.refresh import load_frequencies
 from lycosa.missions.records.stories.roles import read_roles
-from lycosa.missions.records.stories.tables import Reason, ensure_tables
+from lycosa.missions.records.stories.tables import StoryReason, ensure_tables
 
 #: Members whose features tell what a story is about, and words that do.
 _ASKED = 6
@@ -63,7 +63,7 @@ class MemberReason(Struct, frozen=True):
     record: StoredRecord
     published_at: float
     like: StoredRecord | None
-    reason: Reason
+    reason: StoryReason
     shared: tuple[SharedTerm, ...] = ()
 
     @property
@@ -130,7 +130,7 @@ def story_of(store: RecordStore, record: int) -> int:
 def explain_story(store: RecordStore, story: Story) -> list[MemberReason]:
     """For each member of a story why it is there."""
     rows = store.rows("SELECT record, like, why FROM story_member WHERE story = ?", (story.id,))
-    reasons = {record: (like, msgspec.json.decode(why, type=Reason)) for record, like, why in rows}
+    reasons = {record: (like, msgspec.json.decode(why, type=StoryReason)) for record, like, why in rows}
     by_id = {record.id: record for record in story.records}
     frequencies = load_frequencies(store)
     found = []

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from functools import lru_cache
 
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from lycosa.missions.records.stories.roles import Roles
+from lycosa.missions.records.stories.roles import UNSPACED, Roles
 from lycosa.text import terms
 from lycosa.text.stopwords import STOP_WORDS
 
@@ -63,34 +63,29 @@ _BEGINNING = re.compile(r"(?:^|[.!?:;…»”\"\n¿¡(\[«“‘—–•|-])\s*
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d.,\u00a0\u202f]*\d(?![\w])|(?<![\w.,])\d(?=[ \u00a0]?%)")
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
 _BLANK = re.compile(r"[ \u00a0]")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
 
 
 def read_features(roles: Roles) -> TextFeatures:
     """The features of the beginning of a record's text, and of its title and lead."""
     text = f"{roles.lead}\n{roles.text}"[:MAX_CHARS] if roles.lead not in roles.text else roles.text[:MAX_CHARS]
     language = roles.language or terms.extract(text).language
-    counts: Counter[int] = Counter()
+    counts: dict[int, int] = {}
     written: dict[int, str] = {}
-    authors = [frozenset(terms.fold(person).split()) for person in roles.people]
     parts: set[str] = set()
-    for kind, feature in _all_features(roles, text, language, authors):
-        number = feature_number(kind, feature, language)
-        counts[number] += 1
+    for kind, feature, times in _all_features(roles, text, language):
+        number = feature_number(kind, feature, language if kind is FeatureKind.WORD else "")
+        counts[number] = min(counts.get(number, 0) + times, _MAX_COUNT)
         written[number] = feature
         if kind is FeatureKind.PAIR:
             parts.update(feature.split(" "))
-    return TextFeatures(
-        language,
-        {number: min(count, _MAX_COUNT) for number, count in counts.items()},
-        written,
-        frozenset(feature_number(FeatureKind.NAME, part, language) for part in parts),
-    )
+    names = frozenset(feature_number(FeatureKind.NAME, part, "") for part in parts)
+    return TextFeatures(language, counts, written, names)
 
 
+@lru_cache(maxsize=100_000)
 def feature_number(kind: FeatureKind, feature: str, language: str) -> int:
-    """The number that stands for a feature: 62 bits of a hash, two for its kind; a word has one for each language."""
-    text = f"{language}\0{feature}" if kind is FeatureKind.WORD else feature
+    """The number that stands for a feature: 61 bits of a hash, two for its kind; a word has one for each language."""
+    text = f"{language}\0{feature}"
     return (xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) >> 3) << 2 | kind
 
 
@@ -102,34 +97,34 @@ def kind_of(number: int) -> FeatureKind:
 _KINDS = tuple(FeatureKind)
 
 
-def _all_features(
-    roles: Roles, text: str, language: str, authors: Sequence[frozenset[str]]
-) -> Iterator[tuple[FeatureKind, str]]:
-    stops = STOP_WORDS.get(language, frozenset())
+def _all_features(roles: Roles, text: str, language: str) -> Iterator[tuple[FeatureKind, str, int]]:
+    """The features of a text, each with how often it occurs."""
     names = _find_names(text, language)
-    title_names = _title_names(roles.title, language, names)
     named: set[str] = set()
-    for words in (*names, *title_names * _TITLE_COUNTS, *_place_names(roles.place)):
-        named.update(words)
+    authors = [frozenset(terms.fold(person).split()) for person in roles.people]
+    for words in (*names, *_title_names(roles.title, language, names) * _TITLE_COUNTS, *_place_names(roles.place)):
+        named.update(words, (_stem(word.encode()) for word in words))
         if any(author.issuperset(words) for author in authors):
             continue
-        yield from ((FeatureKind.NAME, word) for word in words)
+        yield from ((FeatureKind.NAME, word, 1) for word in words)
         neighbours = zip(words, words[1:], strict=False)
-        yield from ((FeatureKind.PAIR, f"{left} {right}") for left, right in neighbours if left != right)
+        yield from ((FeatureKind.PAIR, f"{left} {right}", 1) for left, right in neighbours if left != right)
     # Where no letter is a capital (Arabic, Chinese, Hindi), any word may be a name.
     plain = FeatureKind.WORD if text.lower() != text else FeatureKind.NAME
-    for part in (roles.title,) * _TITLE_COUNTS + (text,):
-        for token in terms.split_words(part):
-            if token in stops or len(token) < 3 or len(token) > _MAX_TOKEN or token.isdigit():
-                continue
-            if (word := _stem(token)) not in named:
-                yield plain, word
+    stops = STOP_WORDS.get(language, frozenset())
+    tokens = Counter(terms.split_words(text))
+    tokens.update(terms.split_words(roles.title) * _TITLE_COUNTS)
+    for token, times in tokens.items():
+        if token in stops or not 3 <= len(token) <= _MAX_TOKEN or token.isdigit():
+            continue
+        if (word := _stem(token)) not in named:
+            yield plain, word, times
     for found in _NUMBER.findall(f"{roles.title}\n{text}"):
         if number := _plain_number(found):
-            yield FeatureKind.NUMBER, number
+            yield FeatureKind.NUMBER, number, 1
     if not text.isascii():
-        for run in _UNSPACED.findall(text):
-            yield from ((plain, run[at : at + 2]) for at in range(len(run) - 1))
+        for run in UNSPACED.findall(text):
+            yield from ((plain, run[at : at + 2], 1) for at in range(len(run) - 1))
 
 
 @lru_cache(maxsize=50_000)

@@ -1,7 +1,7 @@
 """Frequencies of features: how many texts have each, all together and on each host, in memory that does not grow.
 
 A feature counts in one of four million places; those that share a place count together, so that a feature may seem more
-frequent than it is, never rarer. What half of a site's pages say is its frame, however rare it is elsewhere.
+frequent than it is, never rarer. What a third of a site's pages say is its frame, however rare it is elsewhere.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _BEFORE = 500
 _HOST_BEFORE = 50
 #: Texts of a host from which on its own frequencies count.
 _HOST_LEAST = 12
+#: What so many of a host's texts have is its frame, and weighs nothing.
+_FRAME_SHARE = 0.3
 _MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 
@@ -56,9 +58,11 @@ class FeatureFrequencies:
         everywhere, on_host, salt = self._everywhere, self._on_host, hash_text(host)
         for feature in features:
             place = (feature * _MIX & _MASK) >> 42
-            everywhere[place] = min(everywhere[place] + 1, _MOST)
+            if (count := everywhere[place]) < _MOST:
+                everywhere[place] = count + 1
             place = ((feature ^ salt << 20) * _MIX & _MASK) >> 42
-            on_host[place] = min(on_host[place] + 1, _MOST)
+            if (count := on_host[place]) < _MOST:
+                on_host[place] = count + 1
 
     def weigh(self, features: Iterable[int], *, language: str, host: str) -> list[float]:
         """What each feature weighs: the logarithm of how rare it is, on its host or everywhere, whichever is less."""
@@ -72,8 +76,11 @@ class FeatureFrequencies:
             known = of_language if feature & 3 == FeatureKind.WORD else texts
             weight = known - math.log(self._everywhere[(feature * _MIX & _MASK) >> 42] + 0.5)
             if own:
-                place = ((feature ^ salt << 20) * _MIX & _MASK) >> 42
-                weight = min(weight, 1.5 * (own - math.log(self._on_host[place] + 0.5)))
+                here = self._on_host[((feature ^ salt << 20) * _MIX & _MASK) >> 42]
+                if here >= _FRAME_SHARE * on_host:
+                    weight = 0.0
+                elif here > 2:
+                    weight = min(weight, 1.5 * (own - math.log(here + 0.5)))
             weights.append(max(0.0, weight))
         return weights
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from lycosa.missions.records.stories.resemblance import CORE, JOIN, WINDOW_DAYS, ComparedText, Likeness, compare
+from lycosa.missions.records.stories.resemblance import CORE, JOIN, WINDOW_DAYS, ComparedText, TextLikeness, compare
 
 #: Members of a story with which others are compared.
 _CORE_SIZE = 5
@@ -32,7 +32,7 @@ class Membership(Struct, frozen=True):
     story: int
     record: int
     like: int = 0
-    likeness: Likeness | None = None
+    likeness: TextLikeness | None = None
 
 
 class StoryGrouping:
@@ -81,7 +81,7 @@ class StoryGrouping:
     def add(self, text: ComparedText) -> Membership:
         """Find the story of a text; where there is none, it is the first of its own."""
         weights = dict(zip(text.features, text.weights, strict=True))
-        best: tuple[Likeness, ComparedText, int] | None = None
+        best: tuple[TextLikeness, ComparedText, int] | None = None
         others: set[int] = set()
         refused: set[int] = set()
         for likeness, other in self._candidates(text, weights):
@@ -104,7 +104,7 @@ class StoryGrouping:
         self._insert(text, story)
         return Membership(story, text.record, other.record, likeness)
 
-    def _candidates(self, text: ComparedText, weights: dict[int, float]) -> list[tuple[Likeness, ComparedText]]:
+    def _candidates(self, text: ComparedText, weights: dict[int, float]) -> list[tuple[TextLikeness, ComparedText]]:
         """The texts that may tell the same story, the most alike first."""
         found: dict[int, float] = {}
         lists = [(len(places), key) for key in _index_keys(text) if (places := self._places.get(key)) is not None]

@@ -23,7 +23,7 @@ from lycosa.missions.records.stories.grouping import MOST_TEXTS, Membership, Sto
 from lycosa.missions.records.stories.identifiers import read_identifiers, read_name_keys
 from lycosa.missions.records.stories.resemblance import WINDOW_DAYS, ComparedText, make_text
 from lycosa.missions.records.stories.roles import Roles, read_roles
-from lycosa.missions.records.stories.tables import Reason, ensure_tables
+from lycosa.missions.records.stories.tables import StoryReason, ensure_tables
 from lycosa.text.fingerprint import hash_text, make_fingerprint
 from lycosa.text.terms import fold
 
@@ -146,7 +146,7 @@ class _Refresh:
                         story = self._join(story, found)
                     continue
                 story = found
-                why = _encode(Reason(score=2.0 if key in own else 1.0, keys=(key,))).decode()
+                why = _encode(StoryReason(score=2.0 if key in own else 1.0, keys=(key,))).decode()
                 membership = (record.id, story, *membership[2:5], other, why)
         self._add(membership)
         if story:
@@ -307,7 +307,7 @@ def _tell(membership: Membership) -> str:
     likeness = membership.likeness
     if likeness is None:
         return "{}"
-    reason = Reason(
+    reason = StoryReason(
         score=round(likeness.score, 3),
         words=round(likeness.words, 3),
         names=round(likeness.names, 3),

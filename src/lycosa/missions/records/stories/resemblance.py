@@ -16,8 +16,8 @@ from lycosa.missions.records.stories.features import FeatureKind
 
 #: Days between two texts of one story, at most.
 WINDOW_DAYS = 5
-#: Features of a text that are compared.
-BEST = 64
+#: Features of a text that are compared: so many words, and as many names and numbers.
+BEST = 40
 #: What a text must reach to join another, 1 being the least that is enough.
 JOIN = 1.0
 #: What it must reach with the other members of the story.
@@ -32,6 +32,7 @@ _MANY_COSINES = 0.57
 _MANY_NAMES = 4
 _WORDS_COSINE = 0.40
 _COPIED_RUNS = 0.35
+_WHOLE_COPY = 0.8
 _NAME_WEIGHT = 7.0  # what the shared names must weigh together
 _PER_DAY = 0.06  # how much more is asked for each day between them
 _SAME_HOST = 1.35  # and on one host, which tells much about the same people
@@ -54,7 +55,7 @@ class ComparedText(Struct, frozen=True):
     names_length: float = 0.0
 
 
-class Likeness(Struct, frozen=True):
+class TextLikeness(Struct, frozen=True):
     """How much two texts resemble each other; 1 and more is the same story."""
 
     score: float
@@ -78,7 +79,8 @@ def make_text(
     runs: Sequence[int],
 ) -> ComparedText:
     """A text as it is compared, of which the heaviest features are kept."""
-    heavy = sorted(zip(weights, features, strict=True), reverse=True)[:BEST]
+    ranked = sorted(zip(weights, features, strict=True), reverse=True)
+    heavy = [pair for pair in ranked if pair[1] & 3][:BEST] + [pair for pair in ranked if not pair[1] & 3][:BEST]
     length = math.sqrt(sum(weight * weight for weight, _ in heavy))
     names_length = math.sqrt(sum(weight * weight for weight, feature in heavy if feature & 3))
     return ComparedText(
@@ -96,12 +98,12 @@ def make_text(
     )
 
 
-def compare(mine: ComparedText, weights: dict[int, float], other: ComparedText) -> Likeness:
+def compare(mine: ComparedText, weights: dict[int, float], other: ComparedText) -> TextLikeness:
     """Compare two texts; `weights` are those of `mine` by feature."""
     days = abs(mine.day - other.day)
     same_host = mine.host == other.host
     if same_host and mine.title == other.title and days:
-        return Likeness(0.0, days=days)  # the column of every day
+        return TextLikeness(0.0, days=days)  # the column of every day
     everything = of_names = weight_of_names = 0.0
     lone = pairs = numbers = 0
     within: list[tuple[float, float]] = []  # shared names that are part of longer ones in both texts
@@ -133,7 +135,7 @@ def compare(mine: ComparedText, weights: dict[int, float], other: ComparedText) 
     words = everything / (mine.length * other.length or 1.0)
     names = of_names / (mine.names_length * other.names_length or 1.0)
     copied = _shared_runs(mine.runs, other.runs)
-    score = copied / _COPIED_RUNS
+    score = copied / _COPIED_RUNS if copied >= _WHOLE_COPY or not same_host else 0.0  # a site repeats its phrases
     if shared >= 2 and weight_of_names >= _NAME_WEIGHT:
         if mine.language == other.language:
             score = max(score, min(names / _NAMES_COSINE, words / _LEAST_WORDS))
@@ -142,8 +144,8 @@ def compare(mine: ComparedText, weights: dict[int, float], other: ComparedText) 
             score = max(score, names / _NAMES_COSINE)
     elif shared == 1 and weight_of_names >= _ONE_NAME and mine.language == other.language:
         score = max(score, min(words / _WORDS_COSINE, names / _NAMES_COSINE))
-    score /= (1 + _PER_DAY * days) * (_SAME_HOST if same_host and copied < 0.8 else 1.0)
-    return Likeness(score, words, names, shared, copied, days)
+    score /= (1 + _PER_DAY * days) * (_SAME_HOST if same_host and copied < _WHOLE_COPY else 1.0)
+    return TextLikeness(score, words, names, shared, copied, days)
 
 
 def _shared_runs(mine: Sequence[int], other: Sequence[int]) -> float:

@@ -28,6 +28,8 @@ _SECTION = ("section", "articlesection", "seccion", "category", "categoria", "ru
 _LANGUAGE = ("language", "lang", "inlanguage", "idioma", "sprache")
 _PLACE = ("place", "location", "contentlocation", "lugar", "dateline", "city")
 _ISO_DAY = re.compile(r"\s*(\d{4})-(\d\d)-(\d\d)(?!\d)")
+#: Text in scripts that write words without blanks between them.
+UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
 #: Words from which on a text tells a story; a record with less is a thing with fields.
 LEAST_WORDS = 40
 _MAX_NAME = 200
@@ -47,8 +49,11 @@ class Roles(Struct, frozen=True):
 
     @property
     def tells_story(self) -> bool:
-        """Whether there is enough text to compare."""
-        return len(self.text.split(None, LEAST_WORDS)) >= LEAST_WORDS
+        """Whether there is enough text to compare; two characters count as a word where words stand together."""
+        words = len(self.text.split(None, LEAST_WORDS))
+        if words < LEAST_WORDS and not self.text.isascii():
+            words += sum(len(run) for run in UNSPACED.findall(self.text[:1000])) // 2
+        return words >= LEAST_WORDS
 
 
 def read_roles(data: Mapping[str, Any]) -> Roles:

@@ -27,7 +27,7 @@ CREATE TABLE story_state (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 """
 
 
-class Reason(Struct, frozen=True, omit_defaults=True):
+class StoryReason(Struct, frozen=True, omit_defaults=True):
     """Why a record is in its story."""
 
     score: float = 0.0  # 1: just enough
