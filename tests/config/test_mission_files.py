@@ -258,8 +258,9 @@ def test_missions_are_found_by_name() -> None:
 
 
 def test_the_examples_load() -> None:
-    """Every example is a mission that loads."""
-    found = [*(ROOT / "examples").glob("*.toml"), ROOT / "examples" / "Crawler.conf"]
+    """Every example is a mission that loads, but for the readers of one."""
+    missions = [path for path in (ROOT / "examples").glob("*.toml") if path.name != "readers.toml"]
+    found = [*missions, ROOT / "examples" / "Crawler.conf"]
     assert len(found) > 2
     for path in found:
         assert load(path).mission.seeds

@@ -112,3 +112,9 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_bytes(b"a = 1\n\xff")
     with pytest.raises(UsageError, match=":2: found the byte ff"):
         load_readers(tmp_path / "x.toml")
+
+
+def test_the_example_can_be_read() -> None:
+    """It has every form of interest that the documentation names."""
+    file = load_readers(Path(__file__).resolve().parents[3] / "examples/readers.toml")
+    assert [(reader.name, len(reader.interests)) for reader in file.readers] == [("Ana", 5), ("Desk", 1)]

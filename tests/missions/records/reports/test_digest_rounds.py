@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 from support.command_line import run
@@ -24,11 +25,17 @@ mail = "bo@example.org"
 report = "none"
 """
 
+WORDS = (
+    "mayor", "council", "road", "stone", "winter", "harvest", "market", "engineer", "school", "voters", "library",
+    "farmers", "rain", "water", "train", "budget", "forest", "museum", "teacher", "hospital", "ferry", "island",
+    "theatre", "concert", "wheat", "cattle", "doctor", "lawyer", "prize", "garden",
+)  # fmt: skip
+
 
 def article(title: str, first: str) -> Reply:
-    more = "".join(
-        f"<p>Sentence {n} of the story tells at some length what happened in the valley.</p>" for n in range(8)
-    )
+    pick = random.Random(title)
+    lines = (" ".join(pick.choices(WORDS, k=12)) for _ in range(8))
+    more = "".join(f"<p>{line.capitalize()}.</p>" for line in lines)
     page = f"""<!DOCTYPE html><html lang=en><head><title>{title}</title>
         <meta property="article:published_time" content="2026-11-17"><meta name=author content="Eva Marín"></head>
         <body><nav><a href="/">Front</a></nav><article><h1>{title}</h1><p>{first}</p>{more}</article></body></html>"""

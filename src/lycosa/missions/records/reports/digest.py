@@ -6,6 +6,7 @@ digest that is only shown changes nothing there.
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, time
@@ -20,7 +21,7 @@ from lycosa.missions.records.database.model import compare_fields
 from lycosa.missions.records.interests import InterestMatch, match_interests
 from lycosa.missions.records.readers import Reader
 from lycosa.missions.records.reports.meaning import differs_in_meaning
-from lycosa.missions.records.reports.record_view import show_value, view_record
+from lycosa.missions.records.reports.record_view import date_of, show_value, view_record
 from lycosa.missions.records.reports.story_groups import StoryGroups
 
 #: What a reader without interests gets is all of one group.
@@ -50,12 +51,13 @@ class DigestItem(Struct, kw_only=True):
     what: str  # new, changed
     matches: list[InterestMatch]
     changes: tuple[FieldChange, ...] = ()
-    story: int = 0  # 0: of none that is known
+    story: int = 0  # 0: no other record tells it
+    media: int = 1  # that tell its story
 
     @property
     def score(self) -> float:
-        """How well it meets the reader's interests, all together."""
-        return sum(match.score for match in self.matches)
+        """How well it meets the reader's interests, all together; what several media tell counts more."""
+        return (1.0 + sum(match.score for match in self.matches)) * (1.0 + math.log2(self.media) / 2)
 
     @property
     def interests(self) -> list[str]:
@@ -72,7 +74,6 @@ class DigestGroup(Struct, kw_only=True):
     title: str
     items: list[DigestItem] = field(default_factory=list)
     more: int = 0  # that are not shown
-    hosts: int = 0  # that tell a story
 
 
 class Digest(Struct, kw_only=True):
@@ -85,6 +86,7 @@ class Digest(Struct, kw_only=True):
     last_change: int
     groups: list[DigestGroup]
     items: list[DigestItem]  # all, those that are not shown as well
+    left: int = 0  # that stand in no group
     related: dict[int, list[StoredRecord]] = field(default_factory=dict)  # by record: others of its story
 
     @property
@@ -93,7 +95,7 @@ class Digest(Struct, kw_only=True):
 
     @property
     def more(self) -> int:
-        return sum(group.more for group in self.groups)
+        return self.left + sum(group.more for group in self.groups)
 
     def as_data(self) -> dict[str, Any]:
         """The digest as templates see it."""
@@ -102,7 +104,6 @@ class Digest(Struct, kw_only=True):
                 "title": group.title,
                 "items": [self.view(item) for item in group.items],
                 "more": group.more,
-                "hosts": group.hosts,
             }
             for group in self.groups
         ]
@@ -113,6 +114,7 @@ class Digest(Struct, kw_only=True):
             "total": self.total,
             "new": sum(item.what == "new" for item in self.items),
             "more": self.more,
+            "left": self.left,
         }
 
     def view(self, item: DigestItem) -> dict[str, Any]:
@@ -149,9 +151,10 @@ class DigestStore:
         items = list(self._find_items(reader, after=0 if since is not None else last, since=since, begin=begin))
         for item in items:
             item.story = stories.story_of(item.record.id)
-        items.sort(key=lambda item: (-item.score, -item.record.changed_at, item.record.id))
+            item.media = stories.count_media(item.story)
+        items.sort(key=lambda item: (-item.score, -date_of(item.record).timestamp(), item.record.id))
         groups = list(_group(reader, items, stories))
-        _cut(groups, reader.limit)
+        left = _cut_stories(groups, reader.limit) if reader.group == "story" else _cut(groups, reader.limit)
         shown = [item for group in groups for item in group.items]
         return Digest(
             reader=reader,
@@ -161,6 +164,7 @@ class DigestStore:
             last_change=upto,
             groups=groups,
             items=items,
+            left=left,
             related={item.record.id: stories.records_of(item.story) for item in shown if item.story},
         )
 
@@ -252,11 +256,19 @@ class DigestStore:
 
 
 def _group(reader: Reader, items: Iterable[DigestItem], stories: StoryGroups) -> Iterator[DigestGroup]:
-    """The items under their best interests, in the order of the reader's file, or under their stories, best first."""
+    """The items under their best interests, in the order of the reader's file, or under their stories, best first.
+
+    What tells a story that is there already is left to the entry that names it.
+    """
+    told: set[int] = set()
     groups: dict[object, DigestGroup] = {}
     if reader.group == "interest":
         groups = {interest.name: DigestGroup(title=interest.name) for interest in reader.interests}
     for item in items:
+        if item.story in told and item.what == "new":
+            continue
+        if item.story:
+            told.add(item.story)
         if reader.group == "story" and item.story:
             key: object = item.story
             title = stories.title_of(item.story)
@@ -266,13 +278,17 @@ def _group(reader: Reader, items: Iterable[DigestItem], stories: StoryGroups) ->
             key = title = item.matches[0].interest if item.matches else EVERYTHING
         group = groups.setdefault(key, DigestGroup(title=title))
         group.items.append(item)
-    for group in groups.values():
-        if group.items:
-            group.hosts = len({item.record.host for item in group.items})
-            yield group
+    yield from (group for group in groups.values() if group.items)
 
 
-def _cut(groups: list[DigestGroup], limit: int) -> None:
+def _cut_stories(groups: list[DigestGroup], limit: int) -> int:
+    """Leave so many stories; returns how many are left out."""
+    left = len(groups[limit:])
+    del groups[limit:]
+    return left
+
+
+def _cut(groups: list[DigestGroup], limit: int) -> int:
     """Leave so many items in all: the groups take turns, so that none is crowded out by another."""
     left, places = limit, [0] * len(groups)
     while left > 0:
@@ -287,3 +303,4 @@ def _cut(groups: list[DigestGroup], limit: int) -> None:
     for group, place in zip(groups, places, strict=True):
         group.more = len(group.items) - place
         del group.items[place:]
+    return 0

@@ -26,6 +26,9 @@ _ON_FRONT = 6
 #: An article is half as new after so many days.
 _HALF_LIFE_DAYS = 3.0
 _MAX_SECTIONS = 40
+#: Paragraphs of the first article that the front page shows, unless they are too long for it.
+_OPENING = 3
+_MAX_OPENING = 1500
 _MAX_FEED = 100
 
 
@@ -126,21 +129,35 @@ class Newspaper:
         return kept
 
     def _front_sections(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": name,
-                "path": f"section/{self._slugs[name]}.html",
-                "articles": [self._view(article, "") for article in articles[:_ON_FRONT]],
-                "more": max(0, len(articles) - _ON_FRONT),
-            }
-            for name, articles in self._sections.items()
-        ]
+        """The sections with their best articles; the front page tells each story once."""
+        sections = []
+        told: set[int] = set()
+        for name, articles in self._sections.items():
+            shown: list[PaperArticle] = []
+            for article in articles:
+                if article.item.story not in told and len(shown) < _ON_FRONT:
+                    shown.append(article)
+                    told |= {article.item.story} - {0}
+            sections.append(
+                {
+                    "name": name,
+                    "path": f"section/{self._slugs[name]}.html",
+                    "articles": [self._view(article, "") for article in shown],
+                    "more": len(articles) - len(shown),
+                }
+            )
+        return sections
 
     def _view(self, article: PaperArticle, root: str) -> dict[str, Any]:
         """An article as lists show it."""
         view = view_record(article.item.record)
-        del view["paragraphs"]
-        return {**view, "path": f"{root}{article.path}", "in_section": article.section}
+        paragraphs = view.pop("paragraphs")
+        return {
+            **view,
+            "path": f"{root}{article.path}",
+            "opening": paragraphs[:_OPENING] if sum(map(len, paragraphs[:_OPENING])) < _MAX_OPENING else [],
+            "media": article.item.media,
+        }
 
     def _article_page(self, article: PaperArticle) -> bytes:
         view = self._digest.view(article.item)

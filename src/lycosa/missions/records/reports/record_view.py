@@ -36,6 +36,8 @@ def view_record(record: StoredRecord) -> dict[str, Any]:
     text = _first_text(data, _TEXTS)[:MAX_TEXT]
     paragraphs = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
     title = title_of(record)
+    if paragraphs and paragraphs[0] == title:
+        del paragraphs[0]
     shown = (*_TITLES, *_SUMMARIES, *_TEXTS, *_AUTHORS, *_DATES, "language", *_SECTIONS)
     language = _first_text(data, ("language",))
     return {
@@ -48,7 +50,7 @@ def view_record(record: StoredRecord) -> dict[str, Any]:
         "date": date_of(record).date().isoformat(),
         "authors": [_cut(name, 120) for name in _texts(data, _AUTHORS)][:10],
         "language": language if _LANGUAGE.fullmatch(language) else "",
-        "summary": _summarise(data, paragraphs, title),
+        "summary": _summarise(data, paragraphs),
         "paragraphs": paragraphs,
         "fields": _other_fields(data, shown),
         "first": _stamp(record.first_at),
@@ -91,12 +93,11 @@ def _other_fields(data: dict[str, Any], shown: Iterable[str]) -> dict[str, str]:
     return {_cut(name, 60): value for name, value in list(others.items())[:MAX_FIELDS] if value}
 
 
-def _summarise(data: dict[str, Any], paragraphs: list[str], title: str) -> str:
+def _summarise(data: dict[str, Any], paragraphs: list[str]) -> str:
     given = _first_text(data, _SUMMARIES)
     if given:
         return _cut(given, MAX_SUMMARY)
-    body = [line for line in paragraphs if line != title]
-    return _cut(next((line for line in body if len(line) > 60), body[0] if body else ""), MAX_SUMMARY)
+    return _cut(next((line for line in paragraphs if len(line) > 60), "".join(paragraphs[:1])), MAX_SUMMARY)
 
 
 def _texts(data: dict[str, Any], names: Iterable[str]) -> list[str]:

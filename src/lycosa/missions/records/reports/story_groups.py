@@ -14,13 +14,18 @@ class StoryGroups:
     def __init__(self, store: RecordStore) -> None:
         refresh_stories(store)
         self._read = lru_cache(maxsize=2000)(lambda number: read_story(store, number))
-        sql = """SELECT record, story FROM story_member
-                 WHERE story IN (SELECT story FROM story_member GROUP BY story HAVING count(*) > 1)"""
-        self._by_record: dict[int, int] = dict(store.rows(sql))
+        sql = "SELECT story, count(DISTINCT host) FROM story_member GROUP BY story HAVING count(*) > 1"
+        self._media: dict[int, int] = dict(store.rows(sql))
+        members = store.rows("SELECT record, story FROM story_member")
+        self._by_record: dict[int, int] = {record: story for record, story in members if story in self._media}
 
     def story_of(self, record: int) -> int:
         """The number of the story of a record; 0: no other tells it."""
         return self._by_record.get(record, 0)
+
+    def count_media(self, number: int) -> int:
+        """How many hosts tell a story."""
+        return self._media.get(number, 1)
 
     def title_of(self, number: int) -> str:
         """What a story is called."""
