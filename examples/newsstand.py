@@ -59,7 +59,7 @@ class Tool(NamedTuple):
     stock: list[str]
 
 
-STOCK = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+STOCK = tomllib.loads((Path(__file__).with_suffix("") / "stock.toml").read_text(encoding="utf-8"))
 ARTICLES = [Article(**one) for one in STOCK["articles"]]
 ALBUMS = [Album(**one) for one in STOCK["albums"]]
 TOOLS = [Tool(**one) for one in STOCK["tools"]]
