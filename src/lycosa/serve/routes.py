@@ -5,7 +5,7 @@ Every GET has a JSON twin: the same path with `.json` behind it, or `index.json`
 
 from __future__ import annotations
 
-from lycosa.serve import about, home, login
+from lycosa.serve import about, crawl_watch, home, login, overview
 from lycosa.serve.translations import mark
 from lycosa.serve.views import PageRoute
 
@@ -15,7 +15,13 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/login", login.show_login),
     PageRoute("/login", login.log_in, method="POST"),
     PageRoute("/logout", login.log_out, method="POST"),
-    PageRoute("/c/{name}/", home.show_collection, label=mark("Overview")),
+    PageRoute("/crawls", home.begin_crawl, method="POST"),
+    PageRoute("/c/{name}/", overview.show_collection, label=mark("Overview")),
+    PageRoute("/c/{name}/crawl", crawl_watch.show_crawl, label=mark("Crawl")),
+    PageRoute("/c/{name}/crawl/events", crawl_watch.send_events, has_twin=False),
+    PageRoute("/c/{name}/crawl/stop", crawl_watch.stop, method="POST"),
+    PageRoute("/c/{name}/crawl/continue", crawl_watch.continue_crawl, method="POST"),
+    PageRoute("/c/{name}/crawl/recrawl", crawl_watch.recrawl, method="POST"),
 )
 
 #: The pages of a collection that its navigation leads to: their path below the collection, and their names.
