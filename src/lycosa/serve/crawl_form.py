@@ -123,13 +123,14 @@ def check_form(form: CrawlForm, folders: CollectionFolders) -> CheckedCrawl | No
     overrides = _check_values(form, complaints)
     mission = _check_missions(form, overrides, complaints)
     seeds = _check_seeds(form, mission, complaints)
+    files = _place_files(folder, mission, folders, complaints)
     if complaints or folder is None:
         return None
     arguments = [",".join(form.missions)] if form.missions else []
     options = [f"{setting.option}={form.values[setting.field]}" for setting in SETTINGS if setting.field in form.values]
     if form.scope:
         options.append(f"--scope={form.scope}")
-    return CheckedCrawl(folder, [*options, "--new", f"--collection={folder}", "--", *arguments, *seeds])
+    return CheckedCrawl(folder, [*options, *files, "--new", f"--collection={folder}", "--", *arguments, *seeds])
 
 
 def check_limit(text: str) -> str:
@@ -191,6 +192,20 @@ def _check_seeds(form: CrawlForm, mission: Mission | None, complaints: dict[str,
         complaints["seeds"] = str(problem)
         return ()
     return found
+
+
+def _place_files(
+    folder: Path | None, mission: Mission | None, folders: CollectionFolders, complaints: dict[str, str]
+) -> list[str]:
+    """The options for what a mission writes at the end: beside the collection, below the served folder.
+
+    The folder of a mirror is called as the collection, with -mirror behind it.
+    """
+    if folder is None or mission is None or not (mission.keep.mirror or mission.keep.index):
+        return []
+    mirror = _complain(complaints, "name", lambda: folders.new_folder(f"{folder.name}-mirror"))
+    found = {"--mirror": mission.keep.mirror and mirror, "--index": mission.keep.index and f"{mirror}/index.txt"}
+    return [f"{option}={value}" for option, value in found.items() if value]
 
 
 def _complain(complaints: dict[str, str], field: str, check: Callable[[], T]) -> T | None:

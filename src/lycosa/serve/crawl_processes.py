@@ -22,7 +22,7 @@ from lycosa.serve.passwords import VARIABLE
 
 CONSOLE = "logs/console.log"  # what a crawl says to people, in its collection
 _CONSOLE_BYTES = 1 << 20
-START_S = 5.0  # that a crawl gets to take its collection, or to say why it cannot
+START_S = 10.0  # that a crawl gets to take its collection, or to say why it cannot
 _LOOK_S = 0.05
 _SHOWN_BYTES = 4_000
 
@@ -70,7 +70,7 @@ def _await_start(started: subprocess.Popen[bytes], folder: Path, *, before: int,
                     shutil.rmtree(folder, ignore_errors=True)
                 raise UsageError(said or "The crawl ended at once, and said nothing.")
             return
-        if running_crawl(folder) == started.pid:
+        if running_crawl(folder) == started.pid and (folder / "crawl.db").exists():
             return
         time.sleep(_LOOK_S)
 
