@@ -9,6 +9,7 @@ from threading import Lock
 
 from msgspec import Struct
 
+from lycosa.collection.status import running_crawl
 from lycosa.serve.collection_summaries import stamp_of_files
 from lycosa.serve.crawl_figures import CrawlFigures, find_log, read_figures
 from lycosa.serve.rate_history import POINTS, RatePoint, read_rates, spread_evenly
@@ -75,11 +76,18 @@ class _WatchedCrawl:
     def read(self) -> CrawlPage:
         with self._lock:
             now = time.monotonic()
-            if self._page is not None and now - self._read_at < LOOK_S * 0.9:
+            is_same_run = self._page is not None and self._page.figures.process == running_crawl(self._folder)
+            if self._page is not None and is_same_run and now - self._read_at < LOOK_S * 0.9:
                 return self._page
             self._read_at = now
             stamp = stamp_of_files(self._folder)
-            if self._page is None or stamp != self._stamp or self._page.pages_per_s or self._page.answers_per_s:
+            if (
+                self._page is None
+                or not is_same_run
+                or stamp != self._stamp
+                or self._page.pages_per_s
+                or self._page.answers_per_s
+            ):
                 self._page = self._look()
                 self._stamp = stamp
             return self._page
