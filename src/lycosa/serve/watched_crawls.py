@@ -75,21 +75,14 @@ class _WatchedCrawl:
 
     def read(self) -> CrawlPage:
         with self._lock:
-            now = time.monotonic()
-            is_same_run = self._page is not None and self._page.figures.process == running_crawl(self._folder)
-            if self._page is not None and is_same_run and now - self._read_at < LOOK_S * 0.9:
-                return self._page
-            self._read_at = now
-            stamp = stamp_of_files(self._folder)
-            if (
-                self._page is None
-                or not is_same_run
-                or stamp != self._stamp
-                or self._page.pages_per_s
-                or self._page.answers_per_s
-            ):
-                self._page = self._look()
-                self._stamp = stamp
+            now, process = time.monotonic(), running_crawl(self._folder)
+            stamp = process, stamp_of_files(self._folder)
+            if self._page is not None and process == self._page.figures.process:
+                is_idle = stamp == self._stamp and not self._page.answers_per_s and not self._page.pages_per_s
+                if is_idle or (process and now - self._read_at < LOOK_S * 0.9):
+                    return self._page
+            self._read_at, self._stamp = now, stamp
+            self._page = self._look()
             return self._page
 
     def _look(self) -> CrawlPage:
