@@ -87,7 +87,7 @@ def _count_lines(text: bytes, since: float) -> list[_Place]:
     answers = 0
     for stamp, count in sorted(seconds.items()):
         at = _time_of(stamp)
-        if at < int(since):
+        if not at or at < int(since):
             continue
         if not places or at > places[-1].at:
             places.append(_Place(at, answers))

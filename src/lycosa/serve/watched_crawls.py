@@ -82,6 +82,7 @@ class _WatchedCrawl:
                 if is_idle or (process and now - self._read_at < LOOK_S * 0.9):
                     return self._page
             self._read_at, self._stamp = now, stamp
+            self._page = None  # of one that vanished, nothing is shown any more
             self._page = self._look()
             return self._page
 
