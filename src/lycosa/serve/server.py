@@ -13,11 +13,24 @@ import uvicorn
 
 from lycosa.errors import UsageError
 from lycosa.serve.application import make_application
+from lycosa.serve.services import Services
 from lycosa.serve.settings import ServeSettings, is_loopback
 
 _CONNECTIONS = 200
 _HEAD_BYTES = 64 << 10
 _END_S = 3  # that open pages get when the server ends
+
+
+class PageServer(uvicorn.Server):
+    """A server whose live pages end when it does, instead of keeping it."""
+
+    def __init__(self, config: uvicorn.Config, services: Services) -> None:
+        super().__init__(config)
+        self._services = services
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._services.watch.closing = True
+        await super().shutdown(sockets)
 
 
 def run_server(
@@ -27,13 +40,15 @@ def run_server(
     listening = listen(settings)
     server = make_server(settings, certificate=certificate, key=key)
     announce()
-    server.run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # the usual way to end it
+        server.run(sockets=[listening])
 
 
-def make_server(settings: ServeSettings, *, certificate: str = "", key: str = "") -> uvicorn.Server:
+def make_server(settings: ServeSettings, *, certificate: str = "", key: str = "") -> PageServer:
     """The server of an application, with bounds on what it takes at a time."""
+    app = make_application(settings)
     config = uvicorn.Config(
-        make_application(settings),
+        app,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -48,7 +63,7 @@ def make_server(settings: ServeSettings, *, certificate: str = "", key: str = ""
         ssl_certfile=certificate or None,
         ssl_keyfile=key or None,
     )
-    return uvicorn.Server(config)
+    return PageServer(config, app.state.services)
 
 
 def listen(settings: ServeSettings) -> socket.socket:
