@@ -52,7 +52,7 @@ def render(template: str, data: Any, request: PageRequest, **more: Any) -> str:
         n_=request.translate.count,
         link=request.link,
         here=request.here,
-        twin=with_query(twin_path(request.address), dict(request.query.multi_items())),
+        twin=with_query(twin_path(request.address), {key: request.query.getlist(key) for key in request.query}),
         **more,
     )  # fmt: skip
 

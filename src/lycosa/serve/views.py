@@ -111,7 +111,7 @@ class PageRequest:
 
     def here(self, **changed: object) -> str:
         """The address of this page with a part of its query changed; None removes a value."""
-        values: dict[str, object] = {**dict(self.query.multi_items()), **changed}
+        values: dict[str, object] = {key: self.query.getlist(key) for key in self.query} | changed
         return with_query(quote(self.address, safe="/~"), values)
 
     def close(self) -> None:
@@ -145,8 +145,13 @@ def collection_link(name: str, page: str = "", /, **query: object) -> str:
 
 def with_query(path: str, values: Mapping[str, object]) -> str:
     """A path with a query; values that are None or empty are left out."""
-    kept = {key: value for key, value in values.items() if value is not None and value != ""}
-    return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
+    pairs = [
+        (key, item)
+        for key, value in values.items()
+        for item in (value if isinstance(value, list | tuple) else [value])
+        if item is not None and item != ""
+    ]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
 def twin_path(path: str) -> str:
