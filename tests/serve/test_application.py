@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ import pytest
 from support.make_collection import make_collection
 from support.serve_client import ServeClient, serving
 
+from lycosa.serve.views import collection_link
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -19,6 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = ("https://a.example/", "text/html", b"<title>A</title><p>one")
     make_collection(root / "news", [page])
     make_collection(root / "deep" / "er", [page])
+    make_collection(root / "what? #1 & 100%", [page])
     make_collection(root / "<script>alert(1)</script>", [page])
     return root
 
@@ -93,3 +97,23 @@ def test_a_page_that_takes_too_long_is_given_up(client: ServeClient, monkeypatch
     assert client.get("/c/news/").status == 503
     assert client.get("/").status == 200
     time.sleep(1)  # the view that was given up must not meet the next test
+
+
+def test_names_with_marks_of_addresses_lead_to_their_pages(client: ServeClient) -> None:
+    """A question mark, a hash, a percent sign: the page, its tabs and its twin are found by their links."""
+    address = collection_link("what? #1 & 100%")
+    assert f'href="{address}"' in client.get("/").text
+    text = client.get(address).text
+    assert "<h1>what? #1 &amp; 100%</h1>" in text and 'aria-current="page"' in text
+    twin = re.search(r'href="([^"]*index\.json)"', text)
+    assert twin and client.get(twin[1]).json["name"] == "what? #1 & 100%"
+
+
+def test_a_client_that_goes_away_is_no_error(client: ServeClient, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the middle of its form."""
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as gone:
+        gone.sendall(b"POST /crawls HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nname=")
+        time.sleep(0.2)
+    time.sleep(0.3)
+    assert client.get("/").status == 200
+    assert "Traceback" not in capsys.readouterr().err

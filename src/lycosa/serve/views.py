@@ -10,6 +10,7 @@ know; that becomes a page as well. Everything that it hands out is escaped by th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -121,8 +122,9 @@ class PageRequest:
 
     def interrupt(self) -> None:
         """End the statement that the collection's database is busy with; another thread may call this."""
-        if self._collection is not None:
-            self._collection.database.interrupt()
+        with suppress(CollectionError):  # it was closed just now
+            if self._collection is not None:
+                self._collection.database.interrupt()
 
 
 ViewFunction = Callable[[PageRequest], "View | Response"]
