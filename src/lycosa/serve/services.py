@@ -1,0 +1,24 @@
+"""What lives as long as the server: the listing of collections, their figures, sessions, tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lycosa.serve.collection_folders import CollectionFolders
+from lycosa.serve.collection_summaries import CollectionSummaries
+from lycosa.serve.passwords import PasswordGate
+from lycosa.serve.security import TokenMaker
+from lycosa.serve.settings import ServeSettings
+from lycosa.serve.watched_crawls import WatchedCrawls
+
+
+@dataclass
+class Services:
+    """What all requests share."""
+
+    settings: ServeSettings
+    folders: CollectionFolders
+    gate: PasswordGate | None
+    tokens: TokenMaker
+    summaries: CollectionSummaries = field(default_factory=CollectionSummaries)
+    watch: WatchedCrawls = field(default_factory=WatchedCrawls)
