@@ -81,7 +81,8 @@ STAGES = ("fetch", "parse", "render", "judge.admission", "judge.priority", "fron
 ROOMS |= {
     "missions": (*CORE,),
     "api": (*CORE, "missions"),
-    "cli": (*CORE, "missions", "api"),
+    "serve": (*CORE, "missions", "api"),
+    "cli": (*CORE, "missions", "api", "serve"),
     "__main__": ("cli",),
     "": ("api", "version"),
 }
@@ -220,7 +221,7 @@ def test_the_table_has_no_idle_edge() -> None:
     idle = [
         (room, other)
         for room, others in ROOMS.items()
-        if room not in ("missions", "api", "cli", "")
+        if room not in ("missions", "api", "serve", "cli", "")
         for other in others
         if other not in GROUND and other not in used[room]
     ]

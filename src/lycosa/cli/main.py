@@ -25,6 +25,7 @@ _CORE = {
     "extract": "lycosa.cli.extract:extract",
     "analyse": "lycosa.cli.analyse:analyse",
     "status": "lycosa.cli.status:status",
+    "serve": "lycosa.cli.serve:serve",
     "changes": "lycosa.cli.changes:changes",
     "search": "lycosa.cli.search:search",
     "query": "lycosa.cli.query:query",

@@ -1,0 +1,23 @@
+"""What runs here: the answer by which a second server knows the first."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from lycosa.serve.views import PageRequest, View
+from lycosa.version import __version__
+
+
+class AboutPage(Struct, frozen=True):
+    """The program, and the folder that it shows; to strangers not even that."""
+
+    program: str
+    version: str = ""
+    folder: str = ""
+
+
+def show_about(request: PageRequest) -> View:
+    """The program and its folder."""
+    if request.services.gate is not None and not request.session:
+        return View("about.html", AboutPage("lycosa"))
+    return View("about.html", AboutPage("lycosa", __version__, str(request.settings.folder)))

@@ -1,0 +1,140 @@
+"""The application: our routes, each with its JSON twin, behind the guard; every error ends as a page."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import anyio
+import anyio.to_thread
+import msgspec
+from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from lycosa.errors import LycosaError
+from lycosa.serve.collection_folders import CollectionFolders
+from lycosa.serve.error_pages import BadForm, describe_error, describe_status
+from lycosa.serve.passwords import PasswordGate
+from lycosa.serve.routes import NAVIGATION, ROUTES
+from lycosa.serve.security import SAFE_METHODS, TOKEN_FIELD, TOKEN_HEADER, BodyTooLarge, Guard, TokenMaker
+from lycosa.serve.services import Services
+from lycosa.serve.settings import ServeSettings
+from lycosa.serve.templating import render
+from lycosa.serve.translations import choose_language, translator
+from lycosa.serve.views import PageRequest, PageRoute, View, twin_path
+
+VIEW_S = 30.0  # after which a page that is not ready is given up
+_MOST_FIELDS = 500
+
+_STATIC = Path(__file__).parent / "static"
+
+
+def make_application(settings: ServeSettings) -> Starlette:
+    """The application for a folder of collections."""
+    gate = PasswordGate(settings.password) if settings.password else None
+    services = Services(settings=settings, folders=CollectionFolders(settings.folder), gate=gate, tokens=TokenMaker())
+    routes: list[BaseRoute] = [Mount("/static", StaticFiles(directory=_STATIC), name="static")]
+    for line in ROUTES:
+        routes.append(Route(line.path, _endpoint(line, services, as_json=False), methods=[line.method]))
+        if line.method == "GET":
+            routes.append(Route(twin_path(line.path), _endpoint(line, services, as_json=True), methods=["GET"]))
+
+    async def show_missing(http_request: Request, problem: Exception) -> Response:
+        assert isinstance(problem, HTTPException)
+        request = await _read_request(http_request, services, as_json=http_request.url.path.endswith(".json"))
+        return _respond(request, describe_status(problem.status_code))
+
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, names=settings.names, gate=gate)],
+        exception_handlers={HTTPException: show_missing},
+    )
+    app.state.services = services
+    return app
+
+
+def _endpoint(line: PageRoute, services: Services, *, as_json: bool) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(http_request: Request) -> Response:
+        try:
+            request = await _read_request(http_request, services, as_json=as_json)
+        except (BodyTooLarge, TimeoutError, ValueError) as problem:
+            empty = _make_request(http_request, services, QueryParams(), as_json=as_json)
+            return _respond(empty, describe_error(BadForm(_describe_body(problem))))
+        if http_request.method not in SAFE_METHODS:
+            token = request.form.get(TOKEN_FIELD) or http_request.headers.get(TOKEN_HEADER, "")
+            if not services.tokens.is_right(http_request.scope["lycosa_session"], token):
+                return _respond(request, describe_status(403))
+        try:
+            with anyio.fail_after(VIEW_S):
+                return await anyio.to_thread.run_sync(_run_view, line, request, abandon_on_cancel=True)
+        except TimeoutError:
+            request.interrupt()
+            return _respond(request, describe_status(503))
+
+    return answer
+
+
+def _run_view(line: PageRoute, request: PageRequest) -> Response:
+    """Run a view and its template; the collection is open as long as both need it."""
+    try:
+        found = line.view(request)
+        return found if isinstance(found, Response) else _respond(request, found)
+    except LycosaError as problem:
+        return _respond(request, describe_error(problem))
+    except Exception:
+        traceback.print_exc(file=sys.stderr)
+        return _respond(request, describe_status(500))
+    finally:
+        request.close()
+
+
+async def _read_request(http_request: Request, services: Services, *, as_json: bool) -> PageRequest:
+    form = QueryParams()
+    if http_request.method not in SAFE_METHODS:
+        body = await http_request.body()
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        form = QueryParams(pairs)
+    return _make_request(http_request, services, form, as_json=as_json)
+
+
+def _make_request(http_request: Request, services: Services, form: QueryParams, *, as_json: bool) -> PageRequest:
+    address = http_request.url.path
+    if as_json:
+        address = address.removesuffix(".json")
+        address = address.removesuffix("index") if address.endswith("/index") else address
+    return PageRequest(
+        services=services,
+        address=address,
+        path=http_request.path_params,
+        query=http_request.query_params,
+        form=form,
+        translate=translator(choose_language(http_request.headers.get("accept-language", ""))),
+        session=http_request.scope.get("lycosa_session", ""),
+        client=http_request.client.host if http_request.client else "",
+        as_json=as_json,
+    )
+
+
+def _respond(request: PageRequest, view: View) -> Response:
+    if request.as_json:
+        return Response(msgspec.json.encode(view.data), view.status, media_type="application/json")
+    body = render(view.template, view.data, request, navigation=NAVIGATION)
+    return Response(body, view.status, media_type="text/html")
+
+
+def _describe_body(problem: Exception) -> str:
+    if isinstance(problem, BodyTooLarge):
+        return "The form is too large."
+    if isinstance(problem, TimeoutError | asyncio.TimeoutError):
+        return "The form did not arrive in time."
+    return "The form cannot be read."

@@ -1,0 +1,122 @@
+"""The collections below the served folder, each by the name that stands in addresses.
+
+A name out of an address is looked up in the listing and never joined to a path, so that no name leads out of the
+folder. A collection deeper down is named by its path, with `~1` for the slash (as JSON Pointers write it).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+
+from lycosa.errors import UsageError
+
+DEPTH = 4  # folders below the served one
+MOST_FOLDERS = 20_000  # that are looked into
+MOST_COLLECTIONS = 2_000
+_FRESH_S = 2.0
+
+
+class CollectionFolders:
+    """The listing of collections; it looks again when it is older than two seconds."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._found: dict[str, Path] = {}
+        self._looked_at = -_FRESH_S
+        self._lock = Lock()
+
+    def list(self) -> dict[str, Path]:
+        """The folders of collections by their names, in the order of the names."""
+        with self._lock:
+            if time.monotonic() - self._looked_at >= _FRESH_S:
+                self._found = {
+                    name_of(self.root, folder): folder for folder in sorted(find_collections(self.root), key=str)
+                }
+                self._looked_at = time.monotonic()
+            return self._found
+
+    def find(self, name: str) -> Path | None:
+        """The folder of a collection, or None."""
+        found = self.list().get(name)
+        if found is None:
+            self.look_again()
+            found = self.list().get(name)
+        return found
+
+    def look_again(self) -> None:
+        """Let the next listing be a new one: a collection was made."""
+        with self._lock:
+            self._looked_at = -_FRESH_S
+
+    def new_folder(self, name: str) -> Path:
+        """The folder for a new collection right below the served one; UsageError where the name cannot be one."""
+        if not is_plain_name(name):
+            raise UsageError(
+                f"The name {name!r} cannot be that of a collection; allowed: up to 100 letters, digits, spaces and"
+                " any of - _ . that does not stand first."
+            )
+        folder = self.root / name
+        if os.path.lexists(folder):
+            raise UsageError(f"There is already something called {name} in the folder; choose another name.")
+        return folder
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name of a new collection is one that no file system and no shell misreads."""
+    return (
+        0 < len(name) <= 100
+        and name == name.strip()
+        and name[0] not in "-_."
+        and all(letter.isalnum() or letter in " -_." for letter in name)
+    )
+
+
+def name_of(root: Path, folder: Path) -> str:
+    """The name of a collection in addresses."""
+    if folder == root:
+        return root.resolve().name or "collection"
+    return folder.relative_to(root).as_posix().replace("~", "~0").replace("/", "~1")
+
+
+def find_collections(root: Path) -> Iterator[Path]:
+    """The folders that hold a collection: the root itself, and those below it; links are not followed."""
+    if is_collection(root):
+        yield root
+    looked, found = 0, 0
+    level = [root]
+    for _ in range(DEPTH):
+        below: list[Path] = []
+        for folder in level:
+            for child in _folders_in(folder):
+                looked += 1
+                if looked > MOST_FOLDERS or found >= MOST_COLLECTIONS:
+                    return
+                if is_collection(child):
+                    found += 1
+                    yield child
+                else:
+                    below.append(child)
+        level = below
+
+
+def is_collection(folder: Path) -> bool:
+    """Whether a folder is a collection, or was one before its database was lost."""
+    if (folder / "crawl.db").is_file():
+        return True
+    return (folder / "lycosa.toml").is_file() and (folder / "archive").is_dir()
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [
+                folder / entry.name
+                for entry in entries
+                if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+            ]
+    except OSError:
+        return []

@@ -1,0 +1,50 @@
+"""The page that asks for the password, and the way out."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from starlette.responses import RedirectResponse, Response
+
+from lycosa.serve.security import COOKIE
+from lycosa.serve.translations import mark
+from lycosa.serve.views import NotFound, PageRequest, View
+
+
+class LoginPage(Struct, frozen=True):
+    """What the page that asks for the password says."""
+
+    problem: str = ""
+    wait_s: int = 0
+
+
+def show_login(request: PageRequest) -> View:
+    """The question for the password."""
+    if request.services.gate is None:
+        raise NotFound("No password is asked for.")
+    return View("login.html", LoginPage())
+
+
+def log_in(request: PageRequest) -> View | Response:
+    """Open a session for the right password; a wrong one makes its address wait."""
+    gate = request.services.gate
+    if gate is None:
+        raise NotFound("No password is asked for.")
+    if (wait := gate.wait_s(request.client)) > 0:
+        return View("login.html", LoginPage(mark("Too many wrong passwords."), int(wait) + 1), 429)
+    if not gate.try_password(request.client, request.form.get("password", "")):
+        wait = gate.wait_s(request.client)
+        return View("login.html", LoginPage(mark("The password is wrong."), int(wait + 0.99)), 401)
+    response = RedirectResponse("/", 303)
+    response.set_cookie(
+        COOKIE, gate.open_session(), httponly=True, samesite="strict", secure=request.settings.secure, path="/"
+    )
+    return response
+
+
+def log_out(request: PageRequest) -> Response:
+    """End the session."""
+    if request.services.gate is not None:
+        request.services.gate.close_session(request.session)
+    response = RedirectResponse("/login" if request.services.gate else "/", 303)
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=request.settings.secure)
+    return response

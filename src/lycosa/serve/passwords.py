@@ -1,0 +1,186 @@
+"""Passwords of the page: kept as scrypt hashes, asked for once per session, and slowed down where they are wrong."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import ipaddress
+import os
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+
+from lycosa.errors import UsageError
+
+VARIABLE = "LYCOSA_SERVE_PASSWORD"
+SHORTEST = 8
+_LONGEST = 1024
+_SCHEME = "scrypt"
+#: 32 MiB and about 80 ms a try.
+_COST, _BLOCK, _PARALLEL = 1 << 15, 8, 1
+_MOST_COST, _MOST_BLOCK = 1 << 20, 16
+
+FREE_TRIES = 3  # wrong passwords of one address that cost nothing yet
+LONGEST_WAIT_S = 300.0
+_MOST_ADDRESSES = 10_000
+
+SESSION_S = 12 * 3600.0
+_MOST_SESSIONS = 1_000
+
+
+def hash_password(password: str) -> str:
+    """A password as it is stored; UsageError where it is too short to be one."""
+    if not SHORTEST <= len(password) <= _LONGEST:
+        raise UsageError(f"The password has {len(password)} characters; allowed: {SHORTEST} to {_LONGEST:,}.")
+    salt = secrets.token_bytes(16)
+    digest = _derive(password, salt, _COST, _BLOCK, _PARALLEL)
+    parts = (str(_COST), str(_BLOCK), str(_PARALLEL), _encode(salt), _encode(digest))
+    return "$".join((_SCHEME, *parts))
+
+
+def is_right(password: str, stored: str) -> bool:
+    """Whether a password is the one that was stored."""
+    if len(password) > _LONGEST:
+        return False
+    _, cost, block, parallel, salt, digest = stored.split("$")
+    found = _derive(password, base64.b64decode(salt), int(cost), int(block), int(parallel))
+    return hmac.compare_digest(found, base64.b64decode(digest))
+
+
+def read_password(file: str | None) -> str:
+    """The stored form of the password in a file, or in the environment; empty where there is none.
+
+    The file holds the password in its first line, or what `lycosa serve --hash-password` printed.
+    """
+    if file is None:
+        text, where = os.environ.get(VARIABLE, ""), f"The variable {VARIABLE}"
+        if not text:
+            return ""
+    else:
+        where = f"The password file {file}"
+        try:
+            with open(file, encoding="utf-8") as opened:
+                text = opened.read(4096)
+        except (OSError, UnicodeDecodeError) as problem:
+            raise UsageError(f"{where} cannot be read: {getattr(problem, 'strerror', None) or problem}.") from None
+        _refuse_open_file(Path(file))
+    first = text.partition("\n")[0].strip()
+    if not first:
+        raise UsageError(f"{where} is empty; allowed: a password of at least {SHORTEST} characters.")
+    if first.startswith(f"{_SCHEME}$"):
+        return _check_stored(first, where)
+    return hash_password(first)
+
+
+def _refuse_open_file(path: Path) -> None:
+    if path.stat().st_mode & 0o007 and path.is_file():
+        raise UsageError(
+            f"The password file {path} can be read by everybody on this machine: make it yours alone (chmod 600)."
+        )
+
+
+def _check_stored(text: str, where: str) -> str:
+    try:
+        _, cost, block, parallel, salt, digest = text.split("$")
+        sizes = int(cost), int(block), int(parallel), len(base64.b64decode(salt)), len(base64.b64decode(digest))
+    except ValueError:
+        raise UsageError(f"{where} holds a damaged hash: make it anew with lycosa serve --hash-password.") from None
+    if not (
+        1 < sizes[0] <= _MOST_COST
+        and not sizes[0] & (sizes[0] - 1)
+        and 1 <= sizes[1] <= _MOST_BLOCK
+        and 1 <= sizes[2] <= 4
+        and sizes[3] >= 8
+        and sizes[4] == 32
+    ):
+        raise UsageError(f"{where} holds a hash of another kind: make it anew with lycosa serve --hash-password.")
+    return text
+
+
+def _derive(password: str, salt: bytes, cost: int, block: int, parallel: int) -> bytes:
+    memory = 256 * cost * block
+    return hashlib.scrypt(
+        password.encode("utf-8", "surrogatepass"), salt=salt, n=cost, r=block, p=parallel, maxmem=memory, dklen=32
+    )
+
+
+def _encode(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+class PasswordGate:
+    """The sessions of those who gave the password, and the patience with those who did not."""
+
+    def __init__(self, stored: str, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._stored = stored
+        self._now = now
+        self._secret = secrets.token_bytes(32)
+        self._sessions: OrderedDict[str, float] = OrderedDict()  # by the digest of their cookie: when they end
+        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()  # by address: how many, when is the next
+        self._known: str = ""  # digest of the right password, so that programs pay for scrypt once
+        self._lock = Lock()
+        self._one_at_a_time = Lock()
+
+    def wait_s(self, address: str) -> float:
+        """Seconds until an address may try again."""
+        with self._lock:
+            return max(0.0, self._failures.get(_network(address), (0, 0.0))[1] - self._now())
+
+    def try_password(self, address: str, password: str) -> bool:
+        """Whether the password is right; a wrong one makes the address wait, each one twice as long."""
+        key = _network(address)
+        digest = self._digest(password)
+        if self._known and hmac.compare_digest(digest, self._known):
+            right = True
+        else:
+            with self._one_at_a_time:  # many tries at once must not fill the memory
+                if self.wait_s(address) > 0:
+                    return False
+                right = is_right(password, self._stored)
+        with self._lock:
+            if right:
+                self._known = digest
+                self._failures.pop(key, None)
+                return True
+            count = self._failures.pop(key, (0, 0.0))[0] + 1
+            wait = 0.0 if count < FREE_TRIES else min(LONGEST_WAIT_S, 2.0 ** (count - FREE_TRIES))
+            self._failures[key] = count, self._now() + wait
+            while len(self._failures) > _MOST_ADDRESSES:
+                self._failures.popitem(last=False)
+        return False
+
+    def open_session(self) -> str:
+        """The cookie of a new session."""
+        cookie = secrets.token_urlsafe(32)
+        with self._lock:
+            self._sessions[self._digest(cookie)] = self._now() + SESSION_S
+            while len(self._sessions) > _MOST_SESSIONS:
+                self._sessions.popitem(last=False)
+        return cookie
+
+    def has_session(self, cookie: str) -> bool:
+        """Whether a cookie is that of a session that still lasts."""
+        with self._lock:
+            return bool(cookie) and self._sessions.get(self._digest(cookie), 0.0) > self._now()
+
+    def close_session(self, cookie: str) -> None:
+        with self._lock:
+            self._sessions.pop(self._digest(cookie), None)
+
+    def _digest(self, text: str) -> str:
+        return hmac.new(self._secret, text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
+
+
+def _network(address: str) -> str:
+    """The address, or the network of one household where it is of IPv6."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv6Address):
+        return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+    return str(found)

@@ -1,0 +1,26 @@
+"""The table of routes: each address with the view that answers it.
+
+Every GET has a JSON twin: the same path with `.json` behind it, or `index.json` where it ends in a slash.
+"""
+
+from __future__ import annotations
+
+from lycosa.serve import about, home, login
+from lycosa.serve.translations import mark
+from lycosa.serve.views import PageRoute
+
+ROUTES: tuple[PageRoute, ...] = (
+    PageRoute("/", home.show_home),
+    PageRoute("/about", about.show_about),
+    PageRoute("/login", login.show_login),
+    PageRoute("/login", login.log_in, method="POST"),
+    PageRoute("/logout", login.log_out, method="POST"),
+    PageRoute("/c/{name}/", home.show_collection, label=mark("Overview")),
+)
+
+#: The pages of a collection that its navigation leads to: their path below the collection, and their names.
+NAVIGATION = tuple(
+    (route.path.removeprefix("/c/{name}/"), route.label)
+    for route in ROUTES
+    if route.label and route.path.startswith("/c/{name}/")
+)

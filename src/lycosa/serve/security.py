@@ -1,0 +1,249 @@
+"""Security of the page: who may ask, what may ask for it, and what a browser may do with the answer.
+
+Another site in the same browser is the adversary: it can let the browser send requests here, rebind its own name to
+loopback, or show our pages in a frame. So the middleware refuses names that are not ours, requests that another site
+caused, and anything that changes something without our token; and what the network brought is shown under a policy that
+runs no code but our own files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lycosa.serve.passwords import PasswordGate
+
+POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+    " font-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-src 'self';"
+    " frame-ancestors 'none'"
+)
+#: Headers of every answer; a view may set a policy of its own, as that of archived pages is narrower.
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+    "cache-control": "no-store",
+}
+SAFE_METHODS = ("GET", "HEAD")
+METHODS = (*SAFE_METHODS, "POST")
+BODY_BYTES = 1 << 20
+BODY_S = 20.0
+TARGET_BYTES = 16_000  # of path and query
+COOKIE = "lycosa_session"
+TOKEN_FIELD = "token"
+TOKEN_HEADER = "x-lycosa-token"
+#: What may be seen before the password was given.
+OPEN_PATHS = ("/login", "/static/", "/about.json")
+
+
+class TokenMaker:
+    """The token that every request which changes something carries, made for each session."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(32)
+
+    def token(self, session: str) -> str:
+        return hmac.new(self._secret, session.encode(), "sha256").hexdigest()
+
+    def is_right(self, session: str, token: str) -> bool:
+        return hmac.compare_digest(self.token(session).encode(), token.encode("utf-8", "surrogatepass"))
+
+
+class Guard:
+    """ASGI middleware that refuses what must not come in, and puts the headers on what goes out."""
+
+    def __init__(self, app: ASGIApp, *, names: Iterable[str], gate: PasswordGate | None) -> None:
+        self._app = app
+        self._names = {name.lower().rstrip(".") for name in names}
+        self._gate = gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # nothing here speaks another protocol
+            await send({"type": "websocket.close", "code": 1003})
+            return
+        headers = Headers(scope=scope)
+        send = _with_headers(send)
+        if refusal := self._find_refusal(scope, headers):
+            await _refuse(send, *refusal, head=scope["method"] == "HEAD")
+            return
+        session = read_cookie(headers)
+        if self._gate is not None:
+            address = client_address(scope)
+            if not self._gate.has_session(session):
+                session = ""
+                entered = await self._enter_by_header(headers, address)
+                if entered is not None and not entered:
+                    wait = str(int(self._gate.wait_s(address)) + 1)
+                    text = "The password is wrong, or was wrong too often: try again later."
+                    await _refuse(send, 401, text, extra={"retry-after": wait})
+                    return
+                if not entered and not scope["path"].startswith(OPEN_PATHS):
+                    await _ask_for_password(scope, headers, send)
+                    return
+        else:
+            session = ""
+        scope["lycosa_session"] = session
+        await self._app(scope, BoundedBody(receive), send)
+
+    def _find_refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
+        """Why a request is refused, as status and sentence; None where it is not."""
+        if scope["method"] not in METHODS:
+            return 405, f"The method is {scope['method'][:20]}; allowed: {', '.join(METHODS)}."
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > TARGET_BYTES:
+            return 414, f"The address is too long; allowed: {TARGET_BYTES:,} bytes."
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self.is_our_name(hosts[0]):
+            return 421, (
+                "This server is not known by the name in the address: use localhost or the address of the machine, or"
+                " start it with --name."
+            )
+        if not _is_own_request(scope["method"], headers, hosts[0]):
+            return 403, "Another site asked for this: open the page itself, and do it there."
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > BODY_BYTES:
+            return 413, f"The request is too large; allowed: {BODY_BYTES:,} bytes."
+        return None
+
+    def is_our_name(self, host: str) -> bool:
+        """Whether a Host header names this server: by an address, which cannot be rebound, or by a name of ours."""
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        except ValueError:
+            return False
+        if name == "localhost" or name in self._names:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    async def _enter_by_header(self, headers: Headers, address: str) -> bool | None:
+        """Whether the Authorization header lets a program in; None where there is none."""
+        import base64
+
+        kind, _, value = headers.get("authorization", "").partition(" ")
+        if self._gate is None or kind.lower() not in ("basic", "bearer"):
+            return None
+        if kind.lower() == "basic":
+            try:
+                value = base64.b64decode(value, validate=True).decode().partition(":")[2]
+            except ValueError:
+                return False
+        if self._gate.wait_s(address) > 0:
+            return False
+        return await asyncio.to_thread(self._gate.try_password, address, value)
+
+
+class BoundedBody:
+    """The body of a request with a bound on its bytes and on the time that it takes."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._bytes = 0
+        self._done = False
+
+    async def __call__(self) -> Message:
+        if self._done:  # what follows is the end of the connection, which may be waited for as long as it lasts
+            return await self._receive()
+        async with asyncio.timeout(BODY_S):
+            message = await self._receive()
+        self._bytes += len(message.get("body", b""))
+        if self._bytes > BODY_BYTES:
+            raise BodyTooLarge
+        self._done = not message.get("more_body", False)
+        return message
+
+
+class BodyTooLarge(Exception):
+    """A body that is longer than allowed, whatever its header said."""
+
+
+def read_cookie(headers: Headers) -> str:
+    """The cookie of the session; empty where there is none."""
+    for part in headers.get("cookie", "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            return value
+    return ""
+
+
+def client_address(scope: Scope) -> str:
+    """Who asks."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _is_own_request(method: str, headers: Headers, host: str) -> bool:
+    """Whether our own page caused a request, or a person: by what the browser says of its cause.
+
+    Another site may lead a person here by a link, and nothing else: neither load a part of a page nor send a form.
+    """
+    site = headers.get("sec-fetch-site", "")
+    if site in ("cross-site", "same-site"):
+        is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+        return method in SAFE_METHODS and is_link
+    origin = headers.get("origin")
+    if method in SAFE_METHODS or origin is None:
+        return True
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+
+def _with_headers(send: Send) -> Send:
+    async def send_more(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return send_more
+
+
+async def _refuse(
+    send: Send, status: int, text: str, *, head: bool = False, extra: dict[str, str] | None = None
+) -> None:
+    """Answer with one sentence; who is refused here gets no page of ours."""
+    phrase = HTTPStatus(status).phrase
+    body = f"{status} {phrase}\n{text}\n".encode()
+    fields: dict[str, Any] = {
+        "content-type": "text/plain; charset=utf-8",
+        "content-length": str(len(body)),
+        "connection": "close",
+        **(extra or {}),
+    }
+    pairs = [(name.encode(), value.encode()) for name, value in fields.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": b"" if head else body})
+
+
+async def _ask_for_password(scope: Scope, headers: Headers, send: Send) -> None:
+    """Lead a person to the page that asks for the password; tell a program."""
+    wants_page = scope["method"] == "GET" and "text/html" in headers.get("accept", "")
+    if not wants_page or scope["path"].endswith(".json"):
+        await _refuse(send, 401, "A password is needed: log in, or send it (curl -u lycosa:PASSWORD).")
+        return
+    pairs = [(b"location", b"/login"), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 303, "headers": pairs})
+    await send({"type": "http.response.body", "body": b""})

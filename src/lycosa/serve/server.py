@@ -1,0 +1,108 @@
+"""The server: listens where it was told to, says where it can be reached, and ends with Ctrl-C."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import json
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+
+import uvicorn
+
+from lycosa.errors import UsageError
+from lycosa.serve.application import make_application
+from lycosa.serve.settings import ServeSettings, is_loopback
+
+_CONNECTIONS = 200
+_HEAD_BYTES = 64 << 10
+_END_S = 3  # that open pages get when the server ends
+
+
+def run_server(
+    settings: ServeSettings, *, certificate: str = "", key: str = "", announce: Callable[[], None] = lambda: None
+) -> None:
+    """Serve until interrupted; `announce` is called when browsers can come."""
+    listening = listen(settings)
+    server = make_server(settings, certificate=certificate, key=key)
+    announce()
+    server.run(sockets=[listening])
+
+
+def make_server(settings: ServeSettings, *, certificate: str = "", key: str = "") -> uvicorn.Server:
+    """The server of an application, with bounds on what it takes at a time."""
+    config = uvicorn.Config(
+        make_application(settings),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="off",
+        http="h11",
+        h11_max_incomplete_event_size=_HEAD_BYTES,
+        limit_concurrency=_CONNECTIONS,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=_END_S,
+        ssl_certfile=certificate or None,
+        ssl_keyfile=key or None,
+    )
+    return uvicorn.Server(config)
+
+
+def listen(settings: ServeSettings) -> socket.socket:
+    """The socket of the server; UsageError where it may not listen there, or another program does."""
+    if not is_loopback(settings.host) and not settings.password:
+        raise UsageError(
+            f"The address {settings.host} can be reached from other machines, and no password is set: give one with"
+            " --password-file FILE, or listen on 127.0.0.1."
+        )
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (socket.gaierror, UnicodeError):
+        raise UsageError(f"The host {settings.host} has no address; allowed: one of this machine.") from None
+    family, kind, protocol, _, place = found[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        listening.listen(128)
+    except OSError as problem:
+        listening.close()
+        raise UsageError(_explain(problem, settings)) from None
+    return listening
+
+
+def address_of(settings: ServeSettings) -> str:
+    """The address of the page."""
+    host = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(settings.host, settings.host)
+    host = f"[{host}]" if ":" in host else host
+    return f"{'https' if settings.secure else 'http'}://{host}:{settings.port}/"
+
+
+def _explain(problem: OSError, settings: ServeSettings) -> str:
+    """Why the server cannot listen there, and what to do."""
+    where = f"port {settings.port} of {settings.host}"
+    if problem.errno == errno.EADDRINUSE:
+        other = f"--port {settings.port + 1}" if settings.port < 65_535 else "--port 8420"
+        if folder := find_running(settings):
+            return f"A lycosa server for {folder} already runs at {address_of(settings)}: open that, or use {other}."
+        return f"Another program listens on {where}: use {other}."
+    if problem.errno in (errno.EACCES, errno.EPERM):
+        return f"You may not listen on {where}: use --port 8420, or any from 1024 on."
+    if problem.errno == errno.EADDRNOTAVAIL:
+        return f"The address {settings.host} is none of this machine: use 127.0.0.1, or 0.0.0.0 for all of them."
+    return f"Nothing can listen on {where}: {problem.strerror}."
+
+
+def find_running(settings: ServeSettings) -> str:
+    """The folder of the lycosa server that listens there already; empty where something else does."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+    with suppress(OSError, http.client.HTTPException, ValueError):
+        connection = http.client.HTTPConnection(host, settings.port, timeout=2)
+        connection.request("GET", "/about.json")
+        found = json.loads(connection.getresponse().read(10_000))
+        if isinstance(found, dict) and found.get("program") == "lycosa":
+            return str(found.get("folder") or "another folder")
+    return ""

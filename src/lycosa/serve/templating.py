@@ -1,0 +1,82 @@
+"""Templates: Jinja with autoescape, and the few functions that all of them use."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+
+from lycosa.serve.translations import Translator
+from lycosa.serve.views import PageRequest, collection_link, twin_path, with_query
+from lycosa.version import __version__
+
+
+@cache
+def environment() -> Environment:
+    """The one environment of all templates."""
+    made = Environment(
+        loader=PackageLoader("lycosa.serve"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {"number": _number, "size": _size, "when": _when, "duration": _duration}
+    made.globals |= {"version": __version__, "collection_link": collection_link, "with_query": with_query}
+    return made
+
+
+def render(template: str, data: Any, request: PageRequest, **more: Any) -> str:
+    """The page that a template makes of data.
+
+    A template sees `data`, `request`, `_` (translates), `n_` (counts), `link` (a page of the same collection) and
+    `here` (this page with another query).
+    """
+    return environment().get_template(template).render(
+        data=data,
+        request=request,
+        _=request.translate,
+        n_=request.translate.count,
+        link=request.link,
+        here=request.here,
+        twin=with_query(twin_path(request.address), dict(request.query.multi_items())),
+        **more,
+    )  # fmt: skip
+
+
+def _words(context: Context) -> Translator:
+    words = context["_"]
+    assert isinstance(words, Translator)
+    return words
+
+
+@pass_context
+def _number(context: Context, value: float, digits: int = 0) -> str:
+    return _words(context).number(value, digits)
+
+
+@pass_context
+def _size(context: Context, value: float) -> str:
+    return _words(context).size(value)
+
+
+@pass_context
+def _when(context: Context, at: float) -> str:
+    """A Unix time as people read it, in the time of the machine; empty where it is 0."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else ""
+
+
+@pass_context
+def _duration(context: Context, seconds: float) -> str:
+    if seconds < 60:
+        return f"{_words(context).number(seconds, 1 if seconds < 10 else 0)} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours} h"
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"

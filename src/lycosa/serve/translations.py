@@ -1,0 +1,81 @@
+"""Languages of the page: English as it is written in templates, and Spanish from the tables in `locale/es`.
+
+A text may hold values in braces: `_("{count} waiting", count="3")`. Only texts of ours are ever formatted.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+LANGUAGES = ("en", "es")
+
+
+def mark(text: str) -> str:
+    """Mark a text that is translated later, where it is shown."""
+    return text
+
+
+@cache
+def catalogue(language: str) -> dict[str, str]:
+    """The texts of a language by their English form; English needs none."""
+    folder = Path(__file__).parent / "locale" / language
+    found: dict[str, str] = {}
+    if language in LANGUAGES and folder.is_dir():
+        for file in sorted(folder.iterdir(), key=lambda file: file.name):
+            if file.name.endswith(".toml"):
+                found |= tomllib.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+class Translator:
+    """The words of one language."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self._texts = catalogue(language)
+
+    def __call__(self, text: str, **values: Any) -> str:
+        """A text in this language, or as it is where there is none."""
+        found = self._texts.get(text, text)
+        return found.format(**values) if values else found
+
+    def count(self, number: int, one: str, many: str) -> str:
+        """A number of things: `count(3, "{n} page", "{n} pages")`."""
+        return self(one if number == 1 else many, n=self.number(number))
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """A number with its thousands apart."""
+        text = f"{value:,.{digits}f}"
+        return text.translate(str.maketrans(",.", ".,")) if self.language == "es" else text
+
+    def size(self, count: float) -> str:
+        """Bytes as people read them."""
+        for unit in ("bytes", "kB", "MB", "GB"):
+            if count < 1000:
+                return f"{self.number(count, 0 if unit == 'bytes' else 1)} {unit}"
+            count /= 1000
+        return f"{self.number(count, 1)} TB"
+
+
+@cache
+def translator(language: str) -> Translator:
+    """The words of a language; those of English where we do not speak it."""
+    return Translator(language if language in LANGUAGES else LANGUAGES[0])
+
+
+def choose_language(accepted: str) -> str:
+    """The first of our languages that a browser's Accept-Language asks for; English where it asks for none."""
+    wishes: list[tuple[float, str]] = []
+    for part in accepted[:1000].split(","):
+        tag, _, rest = part.strip().partition(";")
+        quality = rest.strip().removeprefix("q=")
+        try:
+            weight = float(quality) if quality else 1.0
+        except ValueError:
+            weight = 0.0
+        wishes.append((weight, tag.partition("-")[0].lower()))
+    wishes.sort(key=lambda wish: -wish[0])
+    return next((tag for weight, tag in wishes if weight > 0 and tag in LANGUAGES), LANGUAGES[0])

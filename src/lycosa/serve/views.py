@@ -1,0 +1,153 @@
+"""Views: functions that turn a request into data and a template, and the twin of each that gives the data as JSON.
+
+    def show_hosts(request: PageRequest) -> View:
+        return View("hosts.html", HostList(...))
+
+A view runs in a thread of its own, may open the request's collection, and raises a `LycosaError` for what a person must
+know; that becomes a page as well. Everything that it hands out is escaped by the template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+from starlette.datastructures import QueryParams
+from starlette.responses import Response
+
+from lycosa.collection.collection import Collection
+from lycosa.errors import CollectionError
+from lycosa.serve.services import Services
+from lycosa.serve.settings import ServeSettings
+from lycosa.serve.translations import Translator
+
+
+class NotFound(CollectionError):
+    """An address that leads to nothing."""
+
+
+class View(NamedTuple):
+    """What a page shows: a template, and the data that it and the JSON twin give."""
+
+    template: str
+    data: Any  # a struct or a dictionary that msgspec can encode
+    status: int = 200
+
+
+class PageRequest:
+    """A request as views see it. `close` closes the collection, if one was opened."""
+
+    def __init__(
+        self,
+        *,
+        services: Services,
+        address: str,
+        path: Mapping[str, str],
+        query: QueryParams,
+        form: QueryParams,
+        translate: Translator,
+        session: str = "",
+        client: str = "",
+        as_json: bool = False,
+    ) -> None:
+        self.services = services
+        self.address = address  # the path without the query, and without .json
+        self.path = path
+        self.query = query
+        self.form = form  # what a POST brought
+        self.translate = translate
+        self.session = session  # the cookie of who is logged in
+        self.client = client  # the address that asks
+        self.as_json = as_json
+        self._collection: Collection | None = None
+
+    @property
+    def settings(self) -> ServeSettings:
+        return self.services.settings
+
+    @property
+    def token(self) -> str:
+        """What a form of ours carries."""
+        return self.services.tokens.token(self.session)
+
+    @property
+    def language(self) -> str:
+        return self.translate.language
+
+    @property
+    def name(self) -> str:
+        """The name of the collection in the address; empty where it has none."""
+        return self.path.get("name", "")
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the collection in the address."""
+        found = self.services.folders.find(self.name) if self.name else None
+        if found is None:
+            raise NotFound(f"There is no collection {self.name} below the folder that is served.")
+        return found
+
+    @property
+    def collection(self) -> Collection:
+        """The collection in the address, open for reading."""
+        if self._collection is None:
+            self._collection = Collection(self.folder)
+        return self._collection
+
+    @property
+    def label(self) -> str:
+        """The name of the collection as people read it: its path below the served folder."""
+        return self.name.replace("~1", "/").replace("~0", "~")
+
+    def place(self, page: str) -> str:
+        """The path of a page of the same collection, as `address` has it."""
+        return f"/c/{self.name}/{page}"
+
+    def link(self, page: str = "", /, **query: object) -> str:
+        """The address of a page of the same collection; values that are None or empty are left out."""
+        return collection_link(self.name, page, **query)
+
+    def here(self, **changed: object) -> str:
+        """The address of this page with a part of its query changed; None removes a value."""
+        values: dict[str, object] = {**dict(self.query.multi_items()), **changed}
+        return with_query(quote(self.address, safe="/~"), values)
+
+    def close(self) -> None:
+        if self._collection is not None:
+            self._collection.close()
+            self._collection = None
+
+    def interrupt(self) -> None:
+        """End the statement that the collection's database is busy with; another thread may call this."""
+        if self._collection is not None:
+            self._collection.database.interrupt()
+
+
+ViewFunction = Callable[[PageRequest], "View | Response"]
+
+
+class PageRoute(NamedTuple):
+    """A line of the table of routes: an address, and the view that answers it."""
+
+    path: str  # "/c/{name}/hosts"
+    view: ViewFunction
+    label: str = ""  # in the navigation of a collection; empty: it is not there
+    method: str = "GET"
+
+
+def collection_link(name: str, page: str = "", /, **query: object) -> str:
+    """The address of a page of a collection."""
+    return with_query(f"/c/{quote(name, safe='~')}/{page}", query)
+
+
+def with_query(path: str, values: Mapping[str, object]) -> str:
+    """A path with a query; values that are None or empty are left out."""
+    kept = {key: value for key, value in values.items() if value is not None and value != ""}
+    return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
+
+
+def twin_path(path: str) -> str:
+    """The path of the JSON twin of a page."""
+    return f"{path}index.json" if path.endswith("/") else f"{path}.json"
