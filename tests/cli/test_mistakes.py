@@ -133,7 +133,7 @@ def test_an_output_that_is_no_file_stays_what_it_is(home: list[str]) -> None:
     [
         (
             "report mime -o x.html",
-            "which this does not write: name a file that ends in .csv, .tsv, .jsonl, or a",
+            "which this does not write: name a file that ends in .csv, .tsv, .jsonl, .parquet, or a",
         ),
         ("report xml -o x.csv", "name a file that ends in .html, .htm."),
         ("query SELECT+1 -o x.JSON", "ends in .json"),

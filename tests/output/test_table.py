@@ -7,6 +7,7 @@ import io
 import msgspec
 import pytest
 
+from lycosa.errors import UsageError
 from lycosa.output.table import FORMATS, Format, printable, write
 
 
@@ -15,7 +16,7 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "parquet"])
 def test_a_terminal_gets_no_control_characters(form: Format) -> None:
     """What a hostile page wrote into a title cannot move the cursor."""
     out = Terminal()
@@ -67,3 +68,9 @@ def test_a_table_is_aligned() -> None:
     lines = out.getvalue().splitlines()
     assert lines[2] == "x" * 99 + "…      5"
     assert lines[3] == "y".ljust(100) + "  12345"
+
+
+def test_a_terminal_gets_no_parquet() -> None:
+    """Bytes are for files and programs."""
+    with pytest.raises(UsageError, match="not for a terminal"):
+        write([("a", 1)], ("title", "n"), Terminal(), form="parquet")

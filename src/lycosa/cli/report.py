@@ -28,7 +28,7 @@ _COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_by
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["jsonl", "csv", "tsv", "table", "svg", "html"]),
+    type=click.Choice(["jsonl", "csv", "tsv", "parquet", "table", "svg", "html"]),
     help="Default: table on a terminal, jsonl in a pipe, or as the suffix of FILE says.",
 )
 @click.option("--plan", metavar="FILE", help="With the name of a mission: a plan whose functions add sections.")
@@ -97,7 +97,7 @@ def _write_page(mission: str, collection: str, output: str, *, form: str | None,
 def _write_clusters(collection: str, output: str, *, form: str | None) -> None:
     """Write the collections of all clusters, with the figures of their documents."""
     if form in ("html", "svg"):
-        raise UsageError("Clusters are a list, or bars on a terminal: --format table, jsonl, csv or tsv.")
+        raise UsageError("Clusters are a list, or bars on a terminal: --format table, jsonl, csv, tsv or parquet.")
     from contextlib import closing
 
     from lycosa.analysis.store import open_readonly

@@ -144,12 +144,17 @@ def _write_columns(
     taken = {"url", "kind", *fixed}
     names = ["data"] if whole else [f"data.{key}" if key in taken else key for key in keys]
 
-    def rows() -> Iterator[list[Value]]:
+    typed = form == "parquet"  # which has lists and times
+
+    def rows() -> Iterator[list[Any]]:
         for url, kind, data, mission, quarry, version, at, warc, offset, digest in _rows(source, wanted):
             fields = msgspec.json.decode(data)
-            cells: list[Value] = [data] if whole else [_cell(fields.get(key)) for key in keys]
-            pages = " ".join((url, *twins.get(digest, ())))
-            yield [url, kind, *cells, mission, quarry, version, _date(at), warc, offset, digest, pages]
+            values = [fields.get(key) for key in keys]
+            cells = [data] if whole else values if typed else map(_cell, values)
+            pages = (url, *twins.get(digest, ()))
+            fetched = datetime.fromtimestamp(at, UTC) if typed and at else _date(at)
+            listed = pages if typed else " ".join(pages)
+            yield [url, kind, *cells, mission, quarry, version, fetched, warc, offset, digest, listed]
 
     return write(rows(), ("url", "kind", *names, *fixed), out, form=form, raw=raw)
 

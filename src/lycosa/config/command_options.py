@@ -142,7 +142,9 @@ def collection_option(command: Command) -> Command:
 def format_option(command: Command) -> Command:
     """Add the option that names the format of a listing."""
     text = "Default: table on a terminal, the file's suffix, else jsonl."
-    return click.option("--format", "form", type=click.Choice(["jsonl", "csv", "tsv", "table"]), help=text)(command)
+    return click.option("--format", "form", type=click.Choice(["jsonl", "csv", "tsv", "parquet", "table"]), help=text)(
+        command
+    )
 
 
 def output_option(command: Command) -> Command:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
 
 Form = Annotated[
-    Literal["jsonl", "csv", "tsv", "table"] | None,
+    Literal["jsonl", "csv", "tsv", "parquet", "table"] | None,
     Meta(description="Default: table on a terminal, the file's suffix, else jsonl."),
 ]
 GraphForm = Annotated[
-    Literal["jsonl", "csv", "tsv", "table", "graphml"] | None,
+    Literal["jsonl", "csv", "tsv", "parquet", "table", "graphml"] | None,
     Meta(description="Default: table on a terminal, the file's suffix, else jsonl."),
 ]
 Host = Annotated[

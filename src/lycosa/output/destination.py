@@ -10,14 +10,14 @@ from typing import BinaryIO, TextIO
 
 from lycosa.errors import Partial, UsageError
 from lycosa.output.atomic_file import refuse_collection_path, whole_file
-from lycosa.output.table import FORMATS, Format
+from lycosa.output.table import FORMATS, NO_TERMINAL, Format
 
 _ALIASES = {"ndjson": "jsonl", "tab": "tsv"}
-LISTS = ("csv", "tsv", "jsonl", *_ALIASES)
+LISTS = ("csv", "tsv", "jsonl", "parquet", *_ALIASES)
 #: Endings by which people and programs tell what is in a file; others may be part of any name.
 _PROMISES = (
     *LISTS, "warc.gz", "tar.gz", "csv.gz", "gz", "tgz", "tar", "zip", "bz2", "xz", "zst", "7z", "rar", "json",
-    "geojson", "html", "htm", "svg", "graphml", "gexf", "xml", "gml", "kml", "xlsx", "xls", "ods", "parquet", "db",
+    "geojson", "html", "htm", "svg", "graphml", "gexf", "xml", "gml", "kml", "xlsx", "xls", "ods", "db",
     "sqlite", "sqlite3", "pdf", "png", "jpg", "jpeg", "warc", "wacz", "docx", "doc", "odt", "md", "yaml", "yml", "ttl",
     "rdf",
 )  # fmt: skip
@@ -43,7 +43,7 @@ def opened_bytes(output: str) -> Iterator[BinaryIO]:
         with whole_file(output) as part, open(part, "wb") as out:
             yield out
     elif sys.stdout.isatty():
-        raise UsageError("This is not for a terminal: name a file with -o, or a program with |.")
+        raise UsageError(NO_TERMINAL)
     else:
         yield sys.stdout.buffer
 

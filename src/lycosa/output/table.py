@@ -1,4 +1,4 @@
-"""Listings: rows as jsonl, csv, tsv or an aligned table.
+"""Listings: rows as jsonl, csv, tsv, parquet or an aligned table.
 
 What is shown may come from a hostile page. A terminal never gets control characters, and a spreadsheet never a cell
 that it would take for a formula, unless the caller asks for raw values.
@@ -13,8 +13,11 @@ from typing import Literal, TextIO
 
 import msgspec
 
-Format = Literal["jsonl", "csv", "tsv", "table"]
-FORMATS: tuple[Format, ...] = ("jsonl", "csv", "tsv", "table")
+from lycosa.errors import UsageError
+
+Format = Literal["jsonl", "csv", "tsv", "parquet", "table"]
+FORMATS: tuple[Format, ...] = ("jsonl", "csv", "tsv", "parquet", "table")
+NO_TERMINAL = "This is not for a terminal: name a file with -o, or a program with |."
 Value = str | int | float | bytes | None
 
 #: First characters that make a spreadsheet take a cell for a formula (OWASP, "CSV injection").
@@ -37,7 +40,13 @@ def printable(text: str) -> str:
 def write(
     rows: Iterable[Sequence[Value]], columns: Sequence[str], out: TextIO, *, form: Format, raw: bool = False
 ) -> int:
-    """Write rows under the names of their columns and return how many there were."""
+    """Write rows under the names of their columns and return how many there were; Parquet takes the stream's bytes."""
+    if form == "parquet":
+        from lycosa.output.parquet import write_parquet
+
+        if out.isatty():
+            raise UsageError(NO_TERMINAL)
+        return write_parquet(rows, _distinct(columns), out.buffer)
     clean = _shown if out.isatty() else _plain
     if form == "jsonl":
         return _write_jsonl(rows, columns, out, clean=clean)
