@@ -26,23 +26,28 @@ from lycosa.serve.list_definitions import LISTS, ListDefinition
 NAME = "serve.db"
 #: Raised when a table or a definition changes.
 _VERSION = 1
+_CACHE_KIB = 16 * 1024
 _PAUSE_S = 0.01  # after each stretch, for whoever waits for the disk
 
 
 def _tables(one: ListDefinition) -> str:
     facets = "".join(f"{name}, " for name in one.facets)
     keys = "".join(f", key_{name} {kind}" for name, kind in one.keys.items())
-    indexes = "".join(f"CREATE INDEX {one.name}_by_{key} ON {one.name}_item (key_{key});\n" for key in one.keys)
     return f"""
 CREATE TABLE {one.name}_kind (id INTEGER PRIMARY KEY, {facets}count INTEGER DEFAULT 0, UNIQUE ({facets[:-2]}));
 CREATE TABLE {one.name}_cell (id INTEGER PRIMARY KEY, host TEXT, kind INTEGER, count INTEGER DEFAULT 0,
     UNIQUE (host, kind));
 CREATE INDEX {one.name}_cell_kind ON {one.name}_cell (kind, host, count);
-CREATE TABLE {one.name}_item (n INTEGER PRIMARY KEY, cell INTEGER{keys});
-CREATE INDEX {one.name}_by_cell ON {one.name}_item (cell);
+CREATE TABLE {one.name}_item (n INTEGER PRIMARY KEY, cell INTEGER, kind INTEGER{keys});
 CREATE TABLE {one.name}_host (host TEXT PRIMARY KEY, count INTEGER) WITHOUT ROWID;
 CREATE INDEX {one.name}_host_count ON {one.name}_host (count);
-{indexes}"""
+"""
+
+
+def _indexes(one: ListDefinition) -> dict[str, str]:
+    """The indexes of the items; a new list gets them when it is full, which is much faster."""
+    columns = {"cell": "cell", "kind": "kind", **{key: f"key_{key}" for key in one.keys}}
+    return {f"{one.name}_by_{name}": f"{one.name}_item ({column})" for name, column in columns.items()}
 
 
 _TABLES = f"""
@@ -59,6 +64,7 @@ class ListIndex:
     def __init__(self, place: Path) -> None:
         self.path = place / NAME
         self.db = open_versioned(self.path, version=_VERSION, tables=_TABLES)
+        self.db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
 
     def close(self) -> None:
         self.db.close()
@@ -74,6 +80,7 @@ class ListIndex:
     def refresh(self, collection: Collection, *, report: Callable[[float], None] = lambda share: None) -> int:
         """Bring every list up to date; `report` is told how much is done. Returns how many items changed."""
         began = time.time()
+        self.db.execute(f"PRAGMA cache_size = -{8 * _CACHE_KIB}")
         mark = database_mark(collection.path)
         changed = 0
         for at, one in enumerate(LISTS.values()):
@@ -89,6 +96,7 @@ class ListIndex:
 
     def _refresh(self, collection: Collection, one: ListDefinition) -> Iterator[tuple[float, int]]:
         first, last = next(collection.rows(one.span))
+        self._make_indexes(one, unless_empty=True)
         known: dict[str, dict[Any, int]] = {"kind": {}, "cell": {}}
         if first is None:
             last = first = 0
@@ -101,9 +109,17 @@ class ListIndex:
                     self.db.execute("INSERT OR REPLACE INTO stretch VALUES (?, ?, ?)", (one.name, nth, checksum))
                 time.sleep(_PAUSE_S)
                 yield (end - first + 1) / (last - first + 1), count
+        self._make_indexes(one)
         if one.stride:
             with translated(self.path), self.db:  # what a collection that was made anew does not have any more
                 self._drop(one, "n < ? OR n > ?", (first, last))
+
+    def _make_indexes(self, one: ListDefinition, *, unless_empty: bool = False) -> None:
+        if unless_empty and self.db.execute(f"SELECT 1 FROM {one.name}_item LIMIT 1").get is None:
+            return
+        for name, what in _indexes(one).items():
+            with translated(self.path), self.db:
+                self.db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {what}")
 
     def _compare(
         self, collection: Collection, one: ListDefinition, begin: int, end: int, known: dict[str, dict[Any, int]]
@@ -113,12 +129,13 @@ class ListIndex:
         held = {
             row[0]: row for row in self.db.execute(f"SELECT * FROM {name}_item WHERE n BETWEEN ? AND ?", (begin, end))
         }
-        places = ", ".join("?" * (2 + len(one.keys)))
+        places = ", ".join("?" * (3 + len(one.keys)))
         moved: Counter[int] = Counter()
         fresh = []
         for n, host, *rest in collection.rows(one.rows, [begin, end]):
-            cell = self._cell(one, host if one.by_host else "", tuple(rest[:width]), known)
-            row = (n, cell, *rest[width:])
+            facets = tuple(rest[:width])
+            cell = self._cell(one, host if one.by_host else "", facets, known)
+            row = (n, cell, known["kind"][facets], *rest[width:])
             before = held.pop(n, None)
             if before != row:
                 fresh.append(row)
@@ -134,25 +151,25 @@ class ListIndex:
 
     def _drop(self, one: ListDefinition, where: str, values: tuple[int, ...]) -> None:
         sql = f"SELECT cell, -count(*) FROM {one.name}_item WHERE {where} GROUP BY cell"
-        moved: Counter[int] = Counter(dict(self.db.execute(sql, values).fetchall()))
+        rows: list[Any] = self.db.execute(sql, values).fetchall()
+        moved: Counter[int] = Counter(dict(rows))
         if moved:
             self.db.execute(f"DELETE FROM {one.name}_item WHERE {where}", values)
             self._count(one, moved)
 
     def _cell(self, one: ListDefinition, host: str, facets: tuple[Any, ...], known: dict[str, dict[Any, int]]) -> int:
         """The number of a cell; a new one has one from now on."""
-        found = known["cell"].get((host, facets))
-        if found is not None:
-            return found
         kind = known["kind"].get(facets)
         if kind is None:
             where = " AND ".join(f"{facet} IS ?" for facet in one.facets)
             kind = self._number(f"{one.name}_kind", where, one.facets, facets)
             known["kind"][facets] = kind
+        if (cell := known["cell"].get((host, kind))) is not None:
+            return cell
         cell = self._number(f"{one.name}_cell", "host IS ? AND kind IS ?", ("host", "kind"), (host, kind))
         if len(known["cell"]) > 200_000:
             known["cell"].clear()
-        known["cell"][host, facets] = cell
+        known["cell"][host, kind] = cell
         return cell
 
     def _number(self, table: str, where: str, columns: tuple[str, ...], values: tuple[Any, ...]) -> int:

@@ -1,8 +1,8 @@
 """Queries over the lists: a selection in, one page of items out, with the facets; each at a bounded cost.
 
-A page is found in one of three ways. A selection of few items is sorted whole. One of few cells, in the order of
-finding, is merged from its cells. Everything else is a walk along the index of the sort key that passes over what does
-not fit: after `WALK` items it ends with the page as it is then, and the cursor leads on from there.
+A page is found in one of three ways. A selection of few items is sorted whole. One of few cells or kinds, in the
+order of finding, is merged from them. Everything else is a walk along the index of the sort key that passes over what
+does not fit: after `WALK` items it ends with the page as it is then, and the cursor leads on from there.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from lycosa.serve.list_definitions import ListDefinition
 from lycosa.serve.list_index import ListIndex
 
 SMALL = 20_000  # items of a selection that are sorted whole
-WALK = 40_000  # items that a walk looks at
-_MERGED = 200  # cells whose items are merged
+WALK = 25_000  # items that a walk looks at
+_MERGED = 400  # cells or kinds whose items are merged
 _SHOWN = 15  # values of a facet
 _MOST_CELLS = 400_000  # that are added up by host
 PAGE = 50
@@ -215,14 +215,24 @@ class ListQuery:
         if self.choice.filters and total <= SMALL:
             return self._sort_whole(after, limit)
         if self.choice.filters and self._key == "n" and not self._words:
-            cells = self._cells(_MERGED + 1)
-            if len(cells) <= _MERGED:
-                return self._merge_cells(cells, after, limit)
+            groups = self._groups(_MERGED + 1)
+            if len(groups) <= _MERGED:
+                return self._merge_groups(groups, after, limit)
         return self._walk(after, limit)
 
-    def _cells(self, limit: int) -> list[int]:
-        sql = f"SELECT cell.id FROM {self._from()} WHERE {self._where} AND cell.count > 0 LIMIT {limit}"
-        return [row[0] for row in self.db.execute(sql, self._values)]
+    @property
+    def _group(self) -> str:
+        """What tells the items of the selection: their cells where a host is chosen, else their kinds."""
+        return "cell" if "host" in self.choice.filters else "kind"
+
+    def _chosen(self) -> str:
+        """The numbers of the selection's cells or kinds."""
+        if self._group == "kind":
+            return f"SELECT id FROM {self.one.name}_kind AS kind WHERE {self._where} AND count > 0"
+        return f"SELECT cell.id FROM {self._from()} WHERE {self._where} AND cell.count > 0"
+
+    def _groups(self, limit: int) -> list[int]:
+        return [row[0] for row in self.db.execute(f"{self._chosen()} LIMIT {limit}", self._values)]
 
     def _beyond(self, after: Cursor | None) -> tuple[str, tuple[Any, ...]]:
         """The condition for what follows a cursor."""
@@ -252,18 +262,19 @@ class ListQuery:
         fits, words = self._fits_words()
         order = self._order.replace(self._key, f"+{self._key}", 1)  # by the cells, not by the index of the key
         sql = f"""
-            SELECT n, {self._key} FROM {self.one.name}_item INDEXED BY {self.one.name}_by_cell
-            WHERE cell IN (SELECT cell.id FROM {self._from()} WHERE {self._where} AND cell.count > 0)
-            AND {beyond} AND {fits} ORDER BY {order} LIMIT ?"""
+            SELECT n, {self._key} FROM {self.one.name}_item INDEXED BY {self.one.name}_by_{self._group}
+            WHERE {self._group} IN ({self._chosen()}) AND {beyond} AND {fits} ORDER BY {order} LIMIT ?"""
         found = self.db.execute(sql, (*self._values, *values, *words, limit + 1)).fetchall()
         return _cut(found, limit)
 
-    def _merge_cells(
-        self, cells: Sequence[int], after: Cursor | None, limit: int
+    def _merge_groups(
+        self, groups: Sequence[int], after: Cursor | None, limit: int
     ) -> tuple[list[Any], Cursor | None, int]:
         beyond, values = self._beyond(after)
-        sql = f"SELECT n, n FROM {self.one.name}_item WHERE cell = ? AND {beyond} ORDER BY {self._order} LIMIT ?"
-        each = (self.db.execute(sql, (cell, *values, limit + 1)).fetchall() for cell in cells)
+        sql = (
+            f"SELECT n, n FROM {self.one.name}_item WHERE {self._group} = ? AND {beyond} ORDER BY {self._order} LIMIT ?"
+        )
+        each = (self.db.execute(sql, (group, *values, limit + 1)).fetchall() for group in groups)
         return _cut(list(islice(merge(*each, reverse=self._descends), limit + 1)), limit)
 
     def _walk(self, after: Cursor | None, limit: int) -> tuple[list[Any], Cursor | None, int]:
@@ -272,7 +283,7 @@ class ListQuery:
         near, span = self._near_hosts()
         stretch = f"""
             FROM {self.one.name}_item WHERE {beyond} AND {near} ORDER BY {self._order} LIMIT {WALK}"""
-        chosen = f"cell IN (SELECT cell.id FROM {self._from()} WHERE {self._where})" if self.choice.filters else "1"
+        chosen = f"{self._group} IN ({self._chosen()})" if self.choice.filters else "1"
         sql = f"SELECT n, key FROM (SELECT *, {self._key} AS key {stretch}) WHERE {chosen} AND {fits} LIMIT ?"
         found = self.db.execute(sql, (*values, *span, *self._values, *words, limit + 1)).fetchall()
         if len(found) > limit:
@@ -321,12 +332,13 @@ class ListQuery:
         fits, words = self._fits_words()
         name = self.one.name
         if self.choice.filters and total <= SMALL:
-            cells = f"SELECT cell.id FROM {self._from()} WHERE {self._where} AND cell.count > 0"
-            source, bound = f"SELECT * FROM {name}_item WHERE cell IN ({cells}) AND {beyond}", tuple(self._values)
+            source = f"SELECT * FROM {name}_item WHERE {self._group} IN ({self._chosen()}) AND {beyond}"
+            bound: tuple[Any, ...] = tuple(self._values)
         else:
             source, bound = f"SELECT * FROM {name}_item WHERE {beyond} LIMIT {WALK}", ()
         sql = f"SELECT cell, count(*) FROM ({source}) WHERE {fits} GROUP BY cell"
-        counts: dict[int, int] = dict(self.db.execute(sql, (*bound, *values, *words)).fetchall())
+        rows: list[Any] = self.db.execute(sql, (*bound, *values, *words)).fetchall()
+        counts: dict[int, int] = dict(rows)
         facets = {facet: Counter[Any]() for facet in (("host",) if self.one.by_host else ()) + self.one.facets}
         sql = f"""SELECT cell.host, {", ".join(f"kind.{facet}" for facet in self.one.facets)}
                   FROM {name}_cell AS cell JOIN {name}_kind AS kind ON kind.id = cell.kind WHERE cell.id = ?"""

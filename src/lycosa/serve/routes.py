@@ -5,7 +5,7 @@ Every GET has a JSON twin: the same path with `.json` behind it, or `index.json`
 
 from __future__ import annotations
 
-from lycosa.serve import about, home, login
+from lycosa.serve import about, home, list_pages, login
 from lycosa.serve.translations import mark
 from lycosa.serve.views import PageRoute
 
@@ -16,6 +16,11 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/login", login.log_in, method="POST"),
     PageRoute("/logout", login.log_out, method="POST"),
     PageRoute("/c/{name}/", home.show_collection, label=mark("Overview")),
+    PageRoute("/c/{name}/pages", list_pages.show_pages, label=mark("Pages")),
+    PageRoute("/c/{name}/urls", list_pages.show_urls, label=mark("Addresses")),
+    PageRoute("/c/{name}/hosts", list_pages.show_hosts, label=mark("Hosts")),
+    PageRoute("/c/{name}/records", list_pages.show_records, label=mark("Records")),
+    PageRoute("/c/{name}/lists/{file}", list_pages.download),
 )
 
 #: The pages of a collection that its navigation leads to: their path below the collection, and their names.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lycosa.serve.collection_folders import CollectionFolders
+from lycosa.serve.indexing import Indexing
 from lycosa.serve.passwords import PasswordGate
 from lycosa.serve.security import TokenMaker
 from lycosa.serve.settings import ServeSettings
@@ -18,3 +19,4 @@ class Services:
     folders: CollectionFolders
     gate: PasswordGate | None
     tokens: TokenMaker
+    indexing: Indexing = field(default_factory=Indexing)

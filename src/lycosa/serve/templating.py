@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from lycosa.output.table import printable
 from lycosa.serve.translations import Translator
 from lycosa.serve.views import PageRequest, collection_link, twin_path, with_query
 from lycosa.version import __version__
@@ -25,7 +26,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"number": _number, "size": _size, "when": _when, "duration": _duration}
+    made.filters |= {"number": _number, "size": _size, "when": _when, "duration": _duration, "shown": _shown}
     made.globals |= {"version": __version__, "collection_link": collection_link, "with_query": with_query}
     return made
 
@@ -52,6 +53,11 @@ def _words(context: Context) -> Translator:
     words = context["_"]
     assert isinstance(words, Translator)
     return words
+
+
+def _shown(text: str, most: int = 500) -> str:
+    """A text of the network as one line: without control and direction characters, and not without end."""
+    return printable(text if len(text) <= most else f"{text[: most - 1]}…")
 
 
 @pass_context
