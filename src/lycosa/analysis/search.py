@@ -6,9 +6,11 @@ deleted. It holds no text: snippets are read from the archive again.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from difflib import get_close_matches
@@ -190,16 +192,25 @@ class SearchIndex:
                 return f"no document is of kind {kind} ({hint})"
         return ""
 
-    def search(self, question: Question, *, limit: int) -> Iterator[Hit]:
-        """The documents that fit, the best first."""
+    def search(
+        self, question: Question, *, limit: int, skip: int = 0, ranked: int = 0, seconds: float = 0.0
+    ) -> Iterator[Hit]:
+        """The documents that fit, the best first, after `skip` of them.
+
+        `ranked` bounds how many are compared (0: all), and after `seconds` (0: never) hits come without a snippet.
+        """
         score = "-bm25(word, 5.0, 1.0, 2.0, 2.0)" if question.match else "0.0"
-        sql = f"SELECT doc.n, doc.member, doc.url, doc.kind, doc.title, {score} AS score {_from(question)}"
+        sql = f"SELECT doc.n, doc.member, doc.url, doc.kind, doc.title, {score} AS score, doc.id {_from(question)}"
+        if ranked:
+            sql = f"SELECT * FROM ({sql} LIMIT {ranked:d})"
         with translated(self.path):
             rows: list[Any] = self.db.execute(
-                f"{sql} ORDER BY score DESC, doc.id LIMIT ?", (*_bound(question), limit)
+                f"{sql} ORDER BY score DESC, id LIMIT ? OFFSET ?", (*_bound(question), limit, skip)
             ).fetchall()
-        for n, member, url, kind, title, value in rows:
-            yield Hit(url, kind, title, self._quote(n, member, question.words), round(value, 3))
+        end = time.process_time() + (seconds or math.inf)
+        for n, member, url, kind, title, value, _ in rows:
+            snippet = self._quote(n, member, question.words) if time.process_time() < end else ""
+            yield Hit(url, kind, title, snippet, round(value, 3))
 
     def _quote(self, n: int, member: str, words: Sequence[str]) -> str:
         """A snippet around the first word that was asked for, from the archive."""

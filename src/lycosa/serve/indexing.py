@@ -26,6 +26,7 @@ from lycosa.collection.collection import Collection
 from lycosa.collection.lock import lock
 from lycosa.errors import CollectionError, LycosaError
 from lycosa.missions import registry
+from lycosa.serve.link_index import refresh_links
 from lycosa.serve.list_index import database_mark, index_folder, opened_index
 
 NICE = 15
@@ -66,6 +67,7 @@ class Indexing:
                     if last <= SMALL_URLS:
                         with self._lock:
                             index.refresh(collection)
+                            list(refresh_links(index, collection))
             at, lists = float(index.meta("at") or 0), float(index.meta("share") or 0)
             pages = int(index.meta("pages") or 0)
             words, problem = str(index.meta("words") or ""), str(index.meta("problem") or "")
@@ -116,6 +118,8 @@ def bring_up_to_date(folder: Path, place: Path) -> None:
         mark = database_mark(folder)
         index.refresh(collection, report=lambda share: index.set_meta(share=share))
         index.set_meta(share=1.0, problem="")
+        for _ in refresh_links(index, collection):
+            pass
         words = SearchIndex(collection, registry.analyzer_of(collection.mission), place=place)
         try:
             (pages,) = next(collection.rows("SELECT count(*) FROM page"))

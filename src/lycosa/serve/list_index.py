@@ -25,7 +25,7 @@ from lycosa.serve.list_definitions import LISTS, ListDefinition
 
 NAME = "serve.db"
 #: Raised when a table or a definition changes.
-_VERSION = 1
+_VERSION = 2
 _CACHE_KIB = 16 * 1024
 _PAUSE_S = 0.01  # after each stretch, for whoever waits for the disk
 
@@ -53,6 +53,12 @@ def _indexes(one: ListDefinition) -> dict[str, str]:
 _TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE stretch (list TEXT, nth INTEGER, checksum TEXT, PRIMARY KEY (list, nth)) WITHOUT ROWID;
+CREATE TABLE inlink (target INTEGER, source INTEGER, PRIMARY KEY (target, source)) WITHOUT ROWID;
+CREATE TABLE linked (n INTEGER PRIMARY KEY, key INTEGER);
+CREATE TABLE host_edge (source TEXT, target TEXT, links INTEGER, pages INTEGER, PRIMARY KEY (source, target))
+    WITHOUT ROWID;
+CREATE INDEX host_edge_links ON host_edge (links);
+CREATE INDEX host_edge_target ON host_edge (target);
 {"".join(_tables(one) for one in LISTS.values())}
 PRAGMA user_version = {_VERSION};
 """

@@ -5,7 +5,7 @@ Every GET has a JSON twin: the same path with `.json` behind it, or `index.json`
 
 from __future__ import annotations
 
-from lycosa.serve import about, home, list_pages, login
+from lycosa.serve import about, home, list_pages, login, page_detail, replay, search_page
 from lycosa.serve.translations import mark
 from lycosa.serve.views import PageRoute
 
@@ -21,6 +21,11 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/hosts", list_pages.show_hosts, label=mark("Hosts")),
     PageRoute("/c/{name}/records", list_pages.show_records, label=mark("Records")),
     PageRoute("/c/{name}/lists/{file}", list_pages.download),
+    PageRoute("/c/{name}/search", search_page.show_search, label=mark("Search")),
+    PageRoute("/c/{name}/page", page_detail.show_page),
+    PageRoute("/c/{name}/url", page_detail.show_url, label=mark("Why")),
+    PageRoute("/c/{name}/host", page_detail.show_host),
+    PageRoute("/c/{name}/replay", replay.replay),
 )
 
 #: The pages of a collection that its navigation leads to: their path below the collection, and their names.
