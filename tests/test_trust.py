@@ -38,6 +38,10 @@ ALLOWED = {
     ("extract/background.py", "subprocess"): "the same",
     ("extract/pdf_process.py", "subprocess"): "the same",
     (
+        "serve/crawl_processes.py",
+        "subprocess",
+    ): "our own interpreter with our own module, options from a list, no shell",
+    (
         "missions/documents/text/postscript.py",
         "subprocess",
     ): "Ghostscript in its safe mode, in a killable worker, no shell",

@@ -37,7 +37,7 @@ from lycosa.config.value_parsers import Wrong, check_host, check_token
 from lycosa.errors import UsageError
 
 #: Environment variables with our prefix that are no settings.
-NOT_SETTINGS = frozenset({"LYCOSA_SHARED", "LYCOSA_PYTHON", "LYCOSA_VENV"})
+NOT_SETTINGS = frozenset({"LYCOSA_SHARED", "LYCOSA_PYTHON", "LYCOSA_VENV", "LYCOSA_SERVE_PASSWORD"})
 
 #: The option of `lycosa crawl` for a setting, which is then named as the value's origin.
 OPTIONS = {

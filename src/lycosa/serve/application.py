@@ -46,7 +46,7 @@ def make_application(settings: ServeSettings) -> Starlette:
     routes: list[BaseRoute] = [Mount("/static", StaticFiles(directory=_STATIC), name="static")]
     for line in ROUTES:
         routes.append(Route(line.path, _endpoint(line, services, as_json=False), methods=[line.method]))
-        if line.method == "GET":
+        if line.method == "GET" and line.has_twin:
             routes.append(Route(twin_path(line.path), _endpoint(line, services, as_json=True), methods=["GET"]))
 
     async def show_missing(http_request: Request, problem: Exception) -> Response:

@@ -104,10 +104,10 @@ def find_collections(root: Path) -> Iterator[Path]:
 
 
 def is_collection(folder: Path) -> bool:
-    """Whether a folder is a collection, or was one before its database was lost."""
+    """Whether a folder is a collection, was one before its database was lost, or becomes one just now."""
     if (folder / "crawl.db").is_file():
         return True
-    return (folder / "lycosa.toml").is_file() and (folder / "archive").is_dir()
+    return (folder / "archive").is_dir() and ((folder / "lycosa.toml").is_file() or (folder / "lock").is_file())
 
 
 def _folders_in(folder: Path) -> list[Path]:

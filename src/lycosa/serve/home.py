@@ -1,32 +1,72 @@
-"""Home: the collections below the served folder, and how each stands."""
+"""Home: the collections below the served folder, how each stands, and the form for a new crawl."""
 
 from __future__ import annotations
 
 from msgspec import Struct
+from starlette.responses import RedirectResponse, Response
 
-from lycosa.collection.status import Status, read_status
-from lycosa.serve.views import PageRequest, View
+from lycosa.errors import LycosaError
+from lycosa.serve.collection_folders import name_of
+from lycosa.serve.collection_summaries import CollectionSummary
+from lycosa.serve.crawl_form import CrawlForm, MissionOffer, check_form, offered_missions, read_form
+from lycosa.serve.crawl_processes import start_crawl
+from lycosa.serve.views import PageRequest, View, collection_link
+
+PAGE = 100  # collections on one page
 
 
 class HomePage(Struct, frozen=True):
     """What home shows."""
 
     folder: str
-    collections: list[str]
-
-
-class CollectionPage(Struct, frozen=True):
-    """What the overview of a collection shows."""
-
-    name: str
-    status: Status
+    count: int  # of all collections that fit the filter
+    collections: list[CollectionSummary]  # of this page
+    page: int
+    last_page: int
+    query: str
+    missions: list[MissionOffer]
+    form: CrawlForm
 
 
 def show_home(request: PageRequest) -> View:
-    """The list of collections."""
-    return View("home.html", HomePage(str(request.settings.folder), list(request.services.folders.list())))
+    """The list of collections, those with the newest runs first where they are few."""
+    return _show(request, CrawlForm())
 
 
-def show_collection(request: PageRequest) -> View:
-    """One collection."""
-    return View("collection.html", CollectionPage(request.name, read_status(request.folder)))
+def begin_crawl(request: PageRequest) -> View | Response:
+    """Start a new crawl, or say at each field what is wrong with it."""
+    form = read_form(request.form)
+    checked = check_form(form, request.services.folders)
+    if checked is None:
+        return _show(request, form, status=422)
+    try:
+        start_crawl(checked.folder, checked.arguments, options=request.settings.crawl_options)
+    except LycosaError as problem:
+        form.complaints["form"] = str(problem)
+        return _show(request, form, status=422)
+    folders = request.services.folders
+    folders.look_again()
+    return RedirectResponse(collection_link(name_of(folders.root, checked.folder), "crawl"), 303)
+
+
+def _show(request: PageRequest, form: CrawlForm, *, status: int = 200) -> View:
+    query = request.query.get("q", "").strip()[:200]
+    found = {name: folder for name, folder in request.services.folders.list().items() if query.lower() in name.lower()}
+    last_page = max(1, -(-len(found) // PAGE))
+    page = _page_number(request.query.get("page", ""), last_page)
+    shown = list(found.items())[(page - 1) * PAGE : page * PAGE]
+    data = HomePage(
+        folder=str(request.settings.folder),
+        count=len(found),
+        collections=[request.services.summaries.read(name, folder) for name, folder in shown],
+        page=page,
+        last_page=last_page,
+        query=query,
+        missions=offered_missions(),
+        form=form,
+    )
+    return View("home.html", data, status)
+
+
+def _page_number(text: str, last: int) -> int:
+    return min(last, max(1, int(text))) if text.isdecimal() and len(text) < 9 else 1

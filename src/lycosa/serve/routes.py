@@ -5,7 +5,8 @@ Every GET has a JSON twin: the same path with `.json` behind it, or `index.json`
 
 from __future__ import annotations
 
-from lycosa.serve import about, home, list_pages, login, page_detail, replay, search_page
+from lycosa.serve import about, crawl_watch, home, login, overview
+from lycosa.serve.list_routes import LIST_ROUTES
 from lycosa.serve.translations import mark
 from lycosa.serve.views import PageRoute
 
@@ -15,17 +16,14 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/login", login.show_login),
     PageRoute("/login", login.log_in, method="POST"),
     PageRoute("/logout", login.log_out, method="POST"),
-    PageRoute("/c/{name}/", home.show_collection, label=mark("Overview")),
-    PageRoute("/c/{name}/pages", list_pages.show_pages, label=mark("Pages")),
-    PageRoute("/c/{name}/urls", list_pages.show_urls, label=mark("Addresses")),
-    PageRoute("/c/{name}/hosts", list_pages.show_hosts, label=mark("Hosts")),
-    PageRoute("/c/{name}/records", list_pages.show_records, label=mark("Records")),
-    PageRoute("/c/{name}/lists/{file}", list_pages.download),
-    PageRoute("/c/{name}/search", search_page.show_search, label=mark("Search")),
-    PageRoute("/c/{name}/page", page_detail.show_page),
-    PageRoute("/c/{name}/url", page_detail.show_url, label=mark("Why")),
-    PageRoute("/c/{name}/host", page_detail.show_host),
-    PageRoute("/c/{name}/replay", replay.replay),
+    PageRoute("/crawls", home.begin_crawl, method="POST"),
+    PageRoute("/c/{name}/", overview.show_collection, label=mark("Overview")),
+    PageRoute("/c/{name}/crawl", crawl_watch.show_crawl, label=mark("Crawl")),
+    PageRoute("/c/{name}/crawl/events", crawl_watch.send_events, has_twin=False),
+    PageRoute("/c/{name}/crawl/stop", crawl_watch.stop, method="POST"),
+    PageRoute("/c/{name}/crawl/continue", crawl_watch.continue_crawl, method="POST"),
+    PageRoute("/c/{name}/crawl/recrawl", crawl_watch.recrawl, method="POST"),
+    *LIST_ROUTES,
 )
 
 #: The pages of a collection that its navigation leads to: their path below the collection, and their names.

@@ -201,7 +201,8 @@ def _is_own_request(method: str, headers: Headers, host: str) -> bool:
         is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
         return method in SAFE_METHODS and is_link
     origin = headers.get("origin")
-    if method in SAFE_METHODS or origin is None:
+    # A page that sends no referrer sends "null" with its forms; the token then tells ours from others.
+    if method in SAFE_METHODS or origin in (None, "null"):
         return True
     try:
         parts = urlsplit(origin)

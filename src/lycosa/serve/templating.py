@@ -10,6 +10,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 from lycosa.output.table import printable
+from lycosa.serve.collection_summaries import STATES
+from lycosa.serve.crawl_form import SCOPES, SETTINGS
 from lycosa.serve.translations import Translator
 from lycosa.serve.views import PageRequest, collection_link, twin_path, with_query
 from lycosa.version import __version__
@@ -26,8 +28,16 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"number": _number, "size": _size, "when": _when, "duration": _duration, "shown": _shown}
-    made.globals |= {"version": __version__, "collection_link": collection_link, "with_query": with_query}
+    made.filters |= {"number": _number, "size": _size, "when": _when, "duration": _duration, "moment": _moment}
+    made.filters["shown"] = _shown
+    made.globals |= {
+        "version": __version__,
+        "collection_link": collection_link,
+        "with_query": with_query,
+        "states": STATES,
+        "scopes": SCOPES,
+        "form_settings": SETTINGS,
+    }
     return made
 
 
@@ -70,10 +80,15 @@ def _size(context: Context, value: float) -> str:
     return _words(context).size(value)
 
 
-@pass_context
-def _when(context: Context, at: float) -> str:
+def _when(at: float) -> str:
     """A Unix time as people read it, in the time of the machine; empty where it is 0."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else ""
+
+
+def _moment(at: float) -> str:
+    """A Unix time of today, with its seconds; with its day where it is another one."""
+    then, now = time.localtime(at), time.localtime()
+    return time.strftime("%H:%M:%S" if then[:3] == now[:3] else "%Y-%m-%d %H:%M", then)
 
 
 @pass_context

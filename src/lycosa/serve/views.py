@@ -135,6 +135,7 @@ class PageRoute(NamedTuple):
     view: ViewFunction
     label: str = ""  # in the navigation of a collection; empty: it is not there
     method: str = "GET"
+    has_twin: bool = True  # whether it has a JSON twin, if it is a GET
 
 
 def collection_link(name: str, page: str = "", /, **query: object) -> str:

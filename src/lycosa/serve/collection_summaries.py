@@ -1,0 +1,199 @@
+"""Summaries of collections: what home says of each, read with a few cheap queries and kept until something changes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import tomllib
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.collection import database
+from lycosa.collection.status import LastRun, killed_crawl, running_crawl
+from lycosa.errors import CollectionError, Damaged, LycosaError
+from lycosa.model import State
+from lycosa.serve.translations import mark
+
+#: How a crawl ended, by `ended_by` of its report: the state of the collection, and what people should know.
+ENDINGS = {
+    "": ("finished", mark("Nothing is left to fetch.")),
+    "limit": ("limit", mark("The page limit was reached; a higher one continues from here.")),
+    "time": ("limit", mark("The time limit was reached; it can be continued.")),
+    "interrupt": ("interrupted", mark("It was stopped; it can be continued.")),
+    "disk": ("interrupted", mark("The disk is full: make room, then continue.")),
+    "deaths": ("interrupted", mark("Its workers died again and again; logs/errors.log says why.")),
+    "killed": ("interrupted", mark("It was broken off (killed, or the power was lost); it can be continued.")),
+    "unfinished": ("interrupted", mark("It was not finished; it can be continued.")),
+}
+#: The names of states.
+STATES = {
+    "running": mark("running"),
+    "waiting": mark("waits for its next round"),
+    "finished": mark("finished"),
+    "limit": mark("limit reached"),
+    "interrupted": mark("interrupted"),
+    "damaged": mark("damaged"),
+    "unreadable": mark("cannot be opened"),
+}
+
+_MISSION_BYTES = 1 << 20
+_MOST_KEPT = 4_000
+
+
+class CollectionSummary(Struct, frozen=True):
+    """What home says of a collection."""
+
+    name: str  # in addresses
+    label: str  # for people
+    state: str  # a key of STATES
+    why: str = ""  # a sentence of ENDINGS, or the problem of one that cannot be opened
+    missions: list[str] = []
+    seeds: list[str] = []  # the first few
+    round: int = 0
+    pages: int = 0
+    waiting: int = 0
+    size: int = 0  # bytes of archive and database
+    process: int = 0  # of the crawl that runs
+    ended: float = 0.0  # when the last run ended, Unix time
+    next_round: float = 0.0  # when it begins
+
+
+class CollectionSummaries:
+    """Reads summaries, and keeps each until the files of its collection change."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Path, tuple[object, CollectionSummary]] = {}
+        self._lock = Lock()
+
+    def read(self, name: str, folder: Path) -> CollectionSummary:
+        """The summary of a collection; a problem with it is a part of it."""
+        stamp = _stamp(folder)
+        with self._lock:
+            kept = self._kept.get(folder)
+        if kept and kept[0] == stamp:
+            return kept[1]
+        summary = read_summary(name, folder)
+        with self._lock:
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.clear()
+            self._kept[folder] = stamp, summary
+        return summary
+
+
+def read_summary(name: str, folder: Path) -> CollectionSummary:
+    """The summary of a collection as it is now."""
+    label = name.replace("~1", "/").replace("~0", "~")
+    process = running_crawl(folder)
+    mission = read_mission_table(folder)
+    missions = [word for word in mission.get("missions", ()) if isinstance(word, str)]
+    seeds = [word for word in mission.get("seeds", ()) if isinstance(word, str)][:3]
+    ground = CollectionSummary(name=name, label=label, state="running", missions=missions, seeds=seeds, process=process)
+    try:
+        return _read_database(ground, folder)
+    except Damaged as problem:
+        state = "running" if process else "damaged"  # which makes it anew just now
+        return msgspec.structs.replace(ground, state=state, why=str(problem))
+    except CollectionError as problem:
+        lost = not process and not (folder / "crawl.db").exists()
+        return msgspec.structs.replace(
+            ground, state="damaged" if lost else "running" if process else "unreadable", why=str(problem)
+        )
+    except LycosaError as problem:
+        return msgspec.structs.replace(ground, state="unreadable", why=str(problem))
+
+
+def _read_database(ground: CollectionSummary, folder: Path) -> CollectionSummary:
+    connection = database.connect(folder)
+    try:
+        states: dict[int, int] = dict(database.rows(connection, "SELECT state, sum(count) FROM stat GROUP BY state"))
+        ((pages,),) = database.rows(connection, "SELECT total(count) FROM figure WHERE name = 'pages'")
+        ((archived,),) = database.rows(connection, "SELECT total(size) FROM warc")
+        ((number,),) = database.rows(connection, "SELECT max(round) FROM round")
+        last_run = read_last_run(connection)
+    finally:
+        connection.close()
+    waiting = states.get(State.PENDING, 0) + states.get(State.WAITING, 0)
+    state, why = describe_end(folder, last_run, running=ground.process, waiting=waiting, round_number=number)
+    next_round = last_run.next_round if last_run and state == "waiting" else 0.0
+    return msgspec.structs.replace(
+        ground,
+        state=state,
+        why=why,
+        round=number,
+        pages=int(pages),
+        waiting=waiting,
+        size=int(archived) + database_bytes(folder),
+        ended=0.0 if ground.process else _modified(folder / "lock") or _modified(folder / "crawl.db"),
+        next_round=next_round,
+    )
+
+
+def describe_end(
+    folder: Path, last_run: LastRun | None, *, running: int, waiting: int, round_number: int
+) -> tuple[str, str]:
+    """The state of a collection, and why its crawl ended; the latter is empty while it runs."""
+    if running:
+        waits = last_run is not None and last_run.next_round > time.time() and last_run.round == round_number
+        return ("waiting" if waits else "running"), ""
+    if killed_crawl(folder):
+        return ENDINGS["killed"]
+    if last_run is None:
+        return ENDINGS["unfinished" if waiting else ""]
+    return ENDINGS.get(last_run.ended_by, ENDINGS["unfinished"])
+
+
+def read_last_run(connection: Any) -> LastRun | None:
+    """What the report of the last run said; None before the first one ended."""
+    for (text,) in database.rows(connection, "SELECT value FROM meta WHERE key = 'last_run'"):
+        with contextlib.suppress(msgspec.MsgspecError):
+            return msgspec.json.decode(text, type=LastRun)
+    return None
+
+
+def read_mission_table(folder: Path) -> dict[str, Any]:
+    """The settings in the collection's own file, unchecked; empty where there is none that can be read."""
+    try:
+        with open(folder / "lycosa.toml", "rb") as file:
+            return tomllib.loads(file.read(_MISSION_BYTES).decode())
+    except (OSError, ValueError):
+        return {}
+
+
+def database_bytes(folder: Path) -> int:
+    """The bytes of the database with its log."""
+    return sum(_size(folder / f"crawl.db{suffix}") for suffix in ("", "-wal", "-shm"))
+
+
+def _stamp(folder: Path) -> object:
+    """What changes when a collection does; a running crawl is asked again every two seconds."""
+    running = running_crawl(folder)
+    return stamp_of_files(folder), running, int(time.time() / 2) if running else 0
+
+
+def stamp_of_files(folder: Path) -> object:
+    """The state of the files that every commit of a crawl changes."""
+    names = ("crawl.db", "crawl.db-wal", "lock", "lycosa.toml", "logs/crawl.log")
+    return tuple(_state(folder / name) for name in names)
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _size(path: Path) -> int:
+    found = _state(path)
+    return found[1] if found else 0
+
+
+def _modified(path: Path) -> float:
+    found = _state(path)
+    return found[2] / 1e9 if found else 0.0

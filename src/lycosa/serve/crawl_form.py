@@ -1,0 +1,216 @@
+"""The form for a new crawl: its fields, checked as `lycosa check` does, and the command line that they make.
+
+Only these fields are taken, and each becomes one option with its value behind an equals sign: what a form brings is
+never more than the value of an option that stands here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
+from starlette.datastructures import QueryParams
+
+from lycosa import urls
+from lycosa.config.loading import load
+from lycosa.config.mission_files import find_mission
+from lycosa.config.seeds import read_seeds
+from lycosa.config.settings import Mission
+from lycosa.errors import LycosaError, UsageError
+from lycosa.judge.admission.rules import Rules
+from lycosa.missions import registry
+from lycosa.serve.collection_folders import CollectionFolders
+from lycosa.serve.translations import mark
+
+T = TypeVar("T")
+
+MOST_SEEDS = 10_000
+_VALUE_CHARS = 500
+
+
+class FormSetting(NamedTuple):
+    """A field that stands for a setting."""
+
+    field: str
+    key: str  # dotted, as in a mission
+    option: str
+    label: str
+    hint: str = ""
+    example: str = ""
+
+
+SETTINGS = (
+    FormSetting("limit", "limits.pages", "--limit", mark("Pages at most"), mark("Empty: all of them"), "1000"),
+    FormSetting("depth", "limits.depth", "--depth", mark("Depth"), mark("Links from a seed; 0: the seeds alone"), "3"),
+    FormSetting("time", "limits.time_s", "--max-time", mark("Time at most"), mark("As 90, 15m or 2h"), "2h"),
+    FormSetting("host_pages", "limits.host_pages", "--max-host-pages", mark("Pages of each host at most"), "", "500"),
+    FormSetting(
+        "delay", "fetch.delay_s", "--delay", mark("Delay"), mark("Seconds between two requests to one host"), "1"
+    ),
+    FormSetting(
+        "contact",
+        "agent.contact",
+        "--contact",
+        mark("Contact"),
+        mark("Mail address or URL by which site owners reach you"),
+        "you@example.org",
+    ),
+)
+SCOPES = (
+    ("", mark("As the mission says")),
+    ("path", mark("Below the folder of each seed")),
+    ("host", mark("On the hosts of the seeds")),
+    ("domain", mark("In the domains of the seeds")),
+    ("free", mark("Anywhere")),
+)
+
+
+class MissionOffer(Struct, frozen=True):
+    """A mission that the form offers."""
+
+    name: str
+    summary: str
+
+
+class CrawlForm(Struct):
+    """What was typed into the form, and what is wrong with it, by field."""
+
+    name: str = ""
+    seeds: str = ""
+    missions: list[str] = []
+    scope: str = ""
+    values: dict[str, str] = {}  # of SETTINGS, by field
+    complaints: dict[str, str] = {}
+
+
+class CheckedCrawl(NamedTuple):
+    """A crawl that may be started."""
+
+    folder: Path
+    arguments: list[str]  # of `lycosa crawl`
+
+
+def offered_missions() -> list[MissionOffer]:
+    """The missions that are installed and can be used."""
+    return [MissionOffer(plugin.name, plugin.summary) for plugin in registry.every()]
+
+
+def read_form(form: QueryParams) -> CrawlForm:
+    """What was typed, with bounds on its length."""
+    return CrawlForm(
+        name=form.get("name", "")[:_VALUE_CHARS].strip(),
+        seeds=form.get("seeds", ""),
+        missions=[name[:_VALUE_CHARS] for name in form.getlist("mission")[:20] if name],
+        scope=form.get("scope", "")[:_VALUE_CHARS],
+        values={
+            setting.field: form.get(setting.field, "")[:_VALUE_CHARS].strip()
+            for setting in SETTINGS
+            if form.get(setting.field, "").strip()
+        },
+    )
+
+
+def check_form(form: CrawlForm, folders: CollectionFolders) -> CheckedCrawl | None:
+    """The crawl that a form asks for; None where something is wrong, which its complaints then say."""
+    complaints = form.complaints = {}
+    folder = _complain(complaints, "name", lambda: folders.new_folder(form.name)) if form.name else None
+    if not form.name:
+        complaints["name"] = "The collection has no name; allowed: letters, digits, spaces and - _ ."
+    overrides = _check_values(form, complaints)
+    mission = _check_missions(form, overrides, complaints)
+    seeds = _check_seeds(form, mission, complaints)
+    files = _place_files(folder, mission, folders, complaints)
+    if complaints or folder is None:
+        return None
+    arguments = [",".join(form.missions)] if form.missions else []
+    options = [f"{setting.option}={form.values[setting.field]}" for setting in SETTINGS if setting.field in form.values]
+    if form.scope:
+        options.append(f"--scope={form.scope}")
+    return CheckedCrawl(folder, [*options, *files, "--new", f"--collection={folder}", "--", *arguments, *seeds])
+
+
+def check_limit(text: str) -> str:
+    """A page limit that a crawl is continued with; UsageError where it is none."""
+    load(None, overrides={"limits.pages": text[:_VALUE_CHARS]})
+    return text.strip()
+
+
+def _check_values(form: CrawlForm, complaints: dict[str, str]) -> dict[str, object]:
+    """The settings that the form gives, each checked by itself so that a complaint stands at its field."""
+    overrides: dict[str, object] = {}
+    fields = {setting.field: (setting.key, form.values.get(setting.field, "")) for setting in SETTINGS}
+    fields["scope"] = ("scope", form.scope)
+    for field, (key, value) in fields.items():
+        if not value:
+            continue
+        overrides[key] = value
+        _complain(complaints, field, partial(load, None, overrides={key: value}))
+    return overrides
+
+
+def _check_missions(form: CrawlForm, overrides: Mapping[str, object], complaints: dict[str, str]) -> Mission | None:
+    known = registry.names()
+    unknown = [name for name in form.missions if name not in known]
+    if unknown:
+        complaints["mission"] = f"There is no mission {unknown[0]!r}; allowed: {', '.join(known)}."
+        return None
+    if complaints:
+        overrides = {}
+    file = find_mission(",".join(form.missions)) if form.missions else None
+    try:
+        return load(file, environ=os.environ, overrides=overrides).mission
+    except LycosaError as problem:
+        complaints["mission"] = str(problem)
+        return None
+
+
+def _check_seeds(form: CrawlForm, mission: Mission | None, complaints: dict[str, str]) -> tuple[str, ...]:
+    words = form.seeds.split()
+    if not words and mission is not None and mission.seeds:
+        return ()
+    if not words:
+        complaints["seeds"] = "There is no seed: give at least one address to begin with."
+        return ()
+    if len(words) > MOST_SEEDS:
+        complaints["seeds"] = (
+            f"There are {len(words):,} seeds; allowed: {MOST_SEEDS:,} (more: lycosa crawl --seeds FILE)."
+        )
+        return ()
+    try:
+        found = read_seeds(words).urls
+        if mission is not None:
+            rules = Rules(mission, found)
+            for seed in found:
+                verdict = rules.judge(seed, depth=0, host=urls.host_of(seed), seed=True)
+                if not verdict.ok:
+                    raise UsageError(f"The rules refuse the seed {seed} ({verdict.reason}: {verdict.detail}).")
+    except LycosaError as problem:
+        complaints["seeds"] = str(problem)
+        return ()
+    return found
+
+
+def _place_files(
+    folder: Path | None, mission: Mission | None, folders: CollectionFolders, complaints: dict[str, str]
+) -> list[str]:
+    """The options for what a mission writes at the end: beside the collection, below the served folder.
+
+    The folder of a mirror is called as the collection, with -mirror behind it.
+    """
+    if folder is None or mission is None or not (mission.keep.mirror or mission.keep.index):
+        return []
+    mirror = _complain(complaints, "name", lambda: folders.new_folder(f"{folder.name}-mirror"))
+    found = {"--mirror": mission.keep.mirror and mirror, "--index": mission.keep.index and f"{mirror}/index.txt"}
+    return [f"{option}={value}" for option, value in found.items() if value]
+
+
+def _complain(complaints: dict[str, str], field: str, check: Callable[[], T]) -> T | None:
+    try:
+        return check()
+    except LycosaError as problem:
+        complaints[field] = str(problem)
+        return None

@@ -1,0 +1,54 @@
+// A crawl as it runs: the server sends the parts of the page that changed; a page that nobody sees asks for nothing.
+
+const live = document.getElementById("live");
+const lost = document.getElementById("lost");
+let source = null;
+
+function replacePart({ part, html }) {
+  const place = live.querySelector(`[data-part="${CSS.escape(part)}"]`);
+  if (!place) return;
+  if (part === "problem") {
+    const note = document.createElement("p");
+    note.className = "note bad";
+    note.textContent = html;
+    place.replaceChildren(note);
+    return;
+  }
+  const active = document.activeElement;
+  if (place.contains(active) && active.matches("input, button") && place.querySelector("form")
+      && place.dataset.seen === undefined) {
+    place.dataset.seen = "";  // the first news repeat what the page shows: leave what one is typing
+    return;
+  }
+  place.dataset.seen = "";
+  const scrolled = [...place.querySelectorAll("pre")].map((pre) => pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 4 || pre.scrollTop);
+  const made = new DOMParser().parseFromString(html, "text/html");
+  place.replaceChildren(...made.body.childNodes);
+  place.querySelectorAll("pre").forEach((pre, nth) => {
+    pre.scrollTop = scrolled[nth] === true || scrolled[nth] === undefined ? pre.scrollHeight : scrolled[nth];
+  });
+}
+
+function open() {
+  if (source) return;
+  source = new EventSource(live.dataset.events);
+  source.addEventListener("part", (event) => {
+    lost.hidden = true;
+    replacePart(JSON.parse(event.data));
+  });
+  source.onopen = () => {
+    lost.hidden = true;
+    live.querySelector('[data-part="problem"]').replaceChildren();
+  };
+  source.onerror = () => { lost.hidden = false; };
+}
+
+function close() {
+  source?.close();
+  source = null;
+}
+
+document.querySelectorAll("pre.log").forEach((pre) => { pre.scrollTop = pre.scrollHeight; });
+document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+addEventListener("pagehide", close);
+if (!document.hidden) open();
