@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-_CELLS = 128  # of the grid, in each direction
+_CELLS = 128  # of the grid, in each direction; half as many for a small graph
+_SMALL = 1500
 _SEED = 7
 _Floats = NDArray[np.float64]
 
@@ -25,12 +26,14 @@ def lay_out(count: int, edges: Sequence[tuple[int, int]], *, steps: int = 0) -> 
     if count > 1:
         ends = np.array([edge for edge in edges if edge[0] != edge[1]], dtype=np.int64).reshape(-1, 2)
         degrees = np.maximum(np.bincount(ends.ravel(), minlength=count), 1).astype(np.float64)
-        steps = steps or (300 if count <= 1000 else 150)
-        kernel = _kernel()
+        steps = steps or (200 if count <= _SMALL else 150)
+        # A node among many friends is pulled by each a little less, or a clique would be a point.
+        pulls = 0.5 / np.minimum(degrees[ends[:, 0]], degrees[ends[:, 1]]) ** 0.8
+        kernel = _kernel(_CELLS if count > _SMALL else _CELLS // 2)
         step, ideal = 0.1, 0.6 / np.sqrt(count)
         for nth in range(steps):
             force = _repel(places, degrees, kernel) * ideal**2 * 0.5
-            _attract(force, places, ends, ideal)
+            _attract(force, places, ends, pulls / ideal)
             force -= places * 0.3 * ideal  # parts that nothing holds together stay in sight
             length = np.maximum(np.hypot(force[:, 0], force[:, 1]), 1e-9)
             places += force / length[:, None] * np.minimum(length, step)[:, None]
@@ -70,9 +73,9 @@ def _begin(count: int, edges: Sequence[tuple[int, int]], random: np.random.Gener
     return places
 
 
-def _kernel() -> NDArray[np.complex128]:
+def _kernel(cells: int) -> NDArray[np.complex128]:
     """The transform of the force that a unit in one cell has in each other, as x + iy."""
-    distance = np.fft.fftfreq(2 * _CELLS) * 2 * _CELLS
+    distance = np.fft.fftfreq(2 * cells) * 2 * cells
     x, y = np.meshgrid(distance, distance, indexing="ij")
     squared = x * x + y * y
     squared[0, 0] = 1.0
@@ -84,12 +87,13 @@ def _kernel() -> NDArray[np.complex128]:
 
 def _repel(places: _Floats, weights: _Floats, kernel: NDArray[np.complex128]) -> _Floats:
     """The repulsion at each node: nodes are spread over the four cells around them, the field is read there again."""
+    cells = len(kernel) // 2
     low = places.min(axis=0)
-    cell = max(float((places.max(axis=0) - low).max()), 1e-9) / (_CELLS - 2)
+    cell = max(float((places.max(axis=0) - low).max()), 1e-9) / (cells - 2)
     at = (places - low) / cell
     corner = at.astype(np.int64)
     part = at - corner
-    mass = np.zeros((2 * _CELLS, 2 * _CELLS))
+    mass = np.zeros((2 * cells, 2 * cells))
     shares = []
     for dx in (0, 1):
         for dy in (0, 1):
@@ -101,13 +105,13 @@ def _repel(places: _Floats, weights: _Floats, kernel: NDArray[np.complex128]) ->
     return np.stack((found.real, found.imag), axis=1)
 
 
-def _attract(force: _Floats, places: _Floats, ends: NDArray[np.int64], ideal: float) -> None:
+def _attract(force: _Floats, places: _Floats, ends: NDArray[np.int64], strength: _Floats) -> None:
     """Add the pull of the edges to the forces."""
     if not len(ends):
         return
     apart = places[ends[:, 0]] - places[ends[:, 1]]
     length = np.maximum(np.hypot(apart[:, 0], apart[:, 1]), 1e-9)
-    pull = apart * (length / ideal)[:, None] * 0.5
+    pull = apart * (length * strength)[:, None]
     for axis in (0, 1):
         force[:, axis] -= np.bincount(ends[:, 0], pull[:, axis], len(places))
         force[:, axis] += np.bincount(ends[:, 1], pull[:, axis], len(places))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lycosa.serve import list_pages, page_detail, replay, search_page
+from lycosa.serve import graph_page, list_pages, page_detail, query_page, replay, search_page
 from lycosa.serve.translations import mark
 from lycosa.serve.views import PageRoute
 
@@ -17,4 +17,9 @@ LIST_ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/url", page_detail.show_url, label=mark("Why")),
     PageRoute("/c/{name}/host", page_detail.show_host),
     PageRoute("/c/{name}/replay", replay.replay, has_twin=False),
+    PageRoute("/c/{name}/graph", graph_page.show_graph, label=mark("Graph")),
+    PageRoute("/c/{name}/query", query_page.show_query, label=mark("Query")),
+    PageRoute("/c/{name}/query/file.{ending}", query_page.download, has_twin=False),
+    PageRoute("/c/{name}/query/save", query_page.save, method="POST"),
+    PageRoute("/c/{name}/query/delete", query_page.delete, method="POST"),
 )
