@@ -37,6 +37,8 @@ ALLOWED = {
     ("extract/fork_server.py", "execv"): "the same",
     ("extract/background.py", "subprocess"): "the same",
     ("extract/pdf_process.py", "subprocess"): "the same",
+    ("serve/indexing.py", "subprocess"): "the same",
+    ("serve/query_process.py", "subprocess"): "the same",
     (
         "serve/crawl_processes.py",
         "subprocess",

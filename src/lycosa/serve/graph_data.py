@@ -143,13 +143,12 @@ def _page_node(collection: Collection, url: str, n: int) -> GraphNode:
 def read_hosts(index: ListIndex, *, start: str, limit: int, by_domain: bool) -> GraphPart:
     """Hosts or registered domains: those around a start, or those with most links between them."""
     name = _domain if by_domain else str
-    edges: list[Any]
     if start and not by_domain:
         edges, is_cut = _hosts_around(index, start, limit)
     elif by_domain:
         sql = "SELECT source, target, links FROM host_edge WHERE source <> target ORDER BY links DESC LIMIT ?"
-        edges = index.db.execute(sql, (_SUMMED,)).fetchall()
-        is_cut = len(edges) >= _SUMMED
+        strongest: list[Any] = index.db.execute(sql, (_SUMMED,)).fetchall()
+        edges, is_cut = strongest, len(strongest) >= _SUMMED
     else:
         edges, is_cut = _strongest_hosts(index, limit)
     sums: Counter[tuple[str, str]] = Counter()
@@ -197,10 +196,13 @@ def _hosts_around(index: ListIndex, start: str, limit: int) -> tuple[list[Any], 
 
 
 def _edges_among(index: ListIndex, hosts: set[str]) -> list[Any]:
+    """The strongest edges of each of these hosts to another one of them."""
     found: list[Any] = []
+    each = max(10, 2 * MOST_EDGES // max(len(hosts), 1))
     for host in sorted(hosts):
-        sql = "SELECT source, target, links FROM host_edge WHERE source = ?"
-        found += [row for row in index.db.execute(sql, (host,)) if row[1] in hosts and row[0] != row[1]]
+        sql = "SELECT source, target, links FROM host_edge WHERE source = ? ORDER BY links DESC LIMIT ?"
+        rows = index.db.execute(sql, (host, each + 50))
+        found += [row for row in rows if row[1] in hosts and row[0] != row[1]][:each]
     return found
 
 

@@ -144,7 +144,7 @@ def count_indexed(place: Path) -> int:
 
 
 class _watched:
-    """Ends the indexing, as Ctrl-C would, when the disk is nearly full."""
+    """Ends the indexing, as Ctrl-C would, when the disk is nearly full or the server has ended."""
 
     def __init__(self, place: Path, tell: Callable[[], None]) -> None:
         self._place, self._tell = place, tell
@@ -162,12 +162,16 @@ class _watched:
             self._tell()
 
     def _watch(self) -> None:
+        parent = os.getppid()
         while not self._over.is_set():
+            if os.getppid() != parent:
+                os.kill(os.getpid(), signal.SIGINT)
+                return
             if shutil.disk_usage(self._place).free < FREE_BYTES:
                 self.full = True
                 os.kill(os.getpid(), signal.SIGINT)
                 return
-            self._over.wait(5.0)
+            self._over.wait(2.0)
 
 
 def main(folder: str, place: str) -> int:
