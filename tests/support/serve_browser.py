@@ -14,6 +14,9 @@ from lycosa.render.browser_discovery import find_browser
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+#: A name of another site, which leads to this machine.
+REBOUND = "rebound.example"
+
 BROWSER = find_browser()
 needs_browser = pytest.mark.skipif(bool(BROWSER.missing), reason=f"no browser: {BROWSER.missing}")
 
@@ -68,7 +71,8 @@ def browsing() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER.path, args=["--no-sandbox"])
+        options = ["--no-sandbox", f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1"]
+        browser = playwright.chromium.launch(executable_path=BROWSER.path, args=options)
         try:
             yield browser
         finally:

@@ -42,7 +42,7 @@ class CollectionFolders:
     def find(self, name: str) -> Path | None:
         """The folder of a collection, or None."""
         found = self.list().get(name)
-        if found is None:
+        if found is None or not is_collection(found):  # it may be new, or just vanished
             self.look_again()
             found = self.list().get(name)
         return found

@@ -90,8 +90,7 @@ def read_summary(name: str, folder: Path) -> CollectionSummary:
     label = name.replace("~1", "/").replace("~0", "~")
     process = running_crawl(folder)
     mission = read_mission_table(folder)
-    missions = [word for word in mission.get("missions", ()) if isinstance(word, str)]
-    seeds = [word for word in mission.get("seeds", ()) if isinstance(word, str)][:3]
+    missions, seeds = _texts(mission.get("missions")), _texts(mission.get("seeds"))[:3]
     ground = CollectionSummary(name=name, label=label, state="running", missions=missions, seeds=seeds, process=process)
     try:
         return _read_database(ground, folder)
@@ -162,6 +161,10 @@ def read_mission_table(folder: Path) -> dict[str, Any]:
             return tomllib.loads(file.read(_MISSION_BYTES).decode())
     except (OSError, ValueError):
         return {}
+
+
+def _texts(value: object) -> list[str]:
+    return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
 
 
 def database_bytes(folder: Path) -> int:

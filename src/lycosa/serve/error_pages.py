@@ -20,6 +20,7 @@ class ErrorPage(Struct, frozen=True):
     title: str
     detail: str = ""
     advice: str = ""
+    can_continue: bool = False  # whether a crawl would mend it
 
 
 _BY_STATUS = {
@@ -47,7 +48,10 @@ def describe_status(status: int) -> View:
 def describe_error(problem: LycosaError) -> View:
     """The page for an error that a person must know."""
     status, title, advice = _describe(problem)
-    return View("error.html", ErrorPage(status=status, title=title, detail=str(problem), advice=advice), status)
+    page = ErrorPage(
+        status=status, title=title, detail=str(problem), advice=advice, can_continue=isinstance(problem, Damaged)
+    )
+    return View("error.html", page, status)
 
 
 def _describe(problem: LycosaError) -> tuple[int, str, str]:

@@ -86,7 +86,8 @@ def _refuse_open_file(path: Path) -> None:
 def _check_stored(text: str, where: str) -> str:
     try:
         _, cost, block, parallel, salt, digest = text.split("$")
-        sizes = int(cost), int(block), int(parallel), len(base64.b64decode(salt)), len(base64.b64decode(digest))
+        lengths = [len(base64.b64decode(part, validate=True)) for part in (salt, digest)]
+        sizes = int(cost), int(block), int(parallel), *lengths
     except ValueError:
         raise UsageError(f"{where} holds a damaged hash: make it anew with lycosa serve --hash-password.") from None
     if not (

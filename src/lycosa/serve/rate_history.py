@@ -9,6 +9,7 @@ from __future__ import annotations
 import calendar
 import os
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,8 @@ LOG = "logs/crawl.log"
 POINTS = 120  # of a chart
 _PIECE = 4096  # bytes that are read at a place
 _TAIL_BYTES = 64 << 10
+_WHOLE_BYTES = 512 << 10  # a part of the log that is read whole, and counted
+_LATE_S = 15.0
 
 
 class RatePoint(Struct, frozen=True):
@@ -33,18 +36,25 @@ class _Place(NamedTuple):
     answers: float  # up to there
 
 
-def read_rates(log: Path, *, since: float = 0.0, until: float | None = None, points: int = POINTS) -> list[RatePoint]:
-    """The speed since a time, by the log; empty where it has none."""
+def read_rates(log: Path, *, since: float = 0.0, until: float = 0.0, points: int = POINTS) -> list[RatePoint]:
+    """The speed since a time, by the log; empty where it has none. `until` is now, while the crawl runs.
+
+    A crawl writes its log every few seconds: that it has nothing of the last ones does not mean that it stood still.
+    """
     try:
         with open(log, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             begin = _find_time(file.fileno(), size, since) if since else 0
-            places = _read_places(file.fileno(), begin, size, points * 2)
+            if size - begin <= _WHOLE_BYTES:
+                places = _count_lines(os.pread(file.fileno(), size - begin, begin), since)
+            else:
+                places = _read_places(file.fileno(), begin, size, points * 2)
     except OSError:
         return []
     if len(places) < 2:
         return []
-    return spread_evenly(places, until=until or places[-1].at, points=points)
+    last = places[-1].at
+    return spread_evenly(places, until=until if until - last > _LATE_S else last, points=points)
 
 
 def spread_evenly(places: Sequence[tuple[float, float]], *, until: float, points: int) -> list[RatePoint]:
@@ -68,6 +78,22 @@ def _interpolate(places: Sequence[tuple[float, float]], nth: int, at: float) -> 
         return places[-1][1]
     (left, low), (right, high) = places[nth], places[nth + 1]
     return low if right <= left else low + (high - low) * (at - left) / (right - left)
+
+
+def _count_lines(text: bytes, since: float) -> list[_Place]:
+    """How many answers there were up to each second, exactly."""
+    seconds = Counter(line[:20] for line in text.split(b"\n") if _is_answer(line))
+    places: list[_Place] = []
+    answers = 0
+    for stamp, count in sorted(seconds.items()):
+        at = _time_of(stamp)
+        if not at or at < int(since):
+            continue
+        if not places or at > places[-1].at:
+            places.append(_Place(at, answers))
+        answers += count
+        places.append(_Place(at + 1, answers))
+    return places
 
 
 def _read_places(file: int, begin: int, end: int, count: int) -> list[_Place]:

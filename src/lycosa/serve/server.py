@@ -7,7 +7,7 @@ import http.client
 import json
 import socket
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import uvicorn
 
@@ -53,16 +53,16 @@ def make_server(settings: ServeSettings, *, certificate: str = "", key: str = ""
 
 def listen(settings: ServeSettings) -> socket.socket:
     """The socket of the server; UsageError where it may not listen there, or another program does."""
-    if not is_loopback(settings.host) and not settings.password:
-        raise UsageError(
-            f"The address {settings.host} can be reached from other machines, and no password is set: give one with"
-            " --password-file FILE, or listen on 127.0.0.1."
-        )
     try:
         found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError):
         raise UsageError(f"The host {settings.host} has no address; allowed: one of this machine.") from None
     family, kind, protocol, _, place = found[0]
+    if not is_loopback(str(place[0])) and not settings.password:
+        raise UsageError(
+            f"The address {settings.host} can be reached from other machines, and no password is set: give one with"
+            " --password-file FILE, or listen on 127.0.0.1."
+        )
     listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -99,8 +99,8 @@ def _explain(problem: OSError, settings: ServeSettings) -> str:
 def find_running(settings: ServeSettings) -> str:
     """The folder of the lycosa server that listens there already; empty where something else does."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
-    with suppress(OSError, http.client.HTTPException, ValueError):
-        connection = http.client.HTTPConnection(host, settings.port, timeout=2)
+    connection = http.client.HTTPConnection(host, settings.port, timeout=2)
+    with suppress(OSError, http.client.HTTPException, ValueError), closing(connection):
         connection.request("GET", "/about.json")
         found = json.loads(connection.getresponse().read(10_000))
         if isinstance(found, dict) and found.get("program") == "lycosa":

@@ -82,6 +82,7 @@ class _WatchedCrawl:
                 if is_idle or (process and now - self._read_at < LOOK_S * 0.9):
                     return self._page
             self._read_at, self._stamp = now, stamp
+            self._page = None  # of one that vanished, nothing is shown any more
             self._page = self._look()
             return self._page
 
@@ -118,7 +119,7 @@ class _WatchedCrawl:
         began = figures.run_started if figures.process else figures.round_started
         patience = LOOK_S if figures.at - began < 600 else 10.0
         if not self._rates or figures.at - self._rates_at >= patience:
-            until = figures.at if figures.process else None
+            until = figures.at if figures.process else 0.0
             rates = read_rates(find_log(self._folder), since=began, until=until)
             if not rates and len(self._samples) > 1:
                 seen = [(sample[0], float(sample[2])) for sample in self._samples]
@@ -128,15 +129,16 @@ class _WatchedCrawl:
 
 
 def draw_rates(rates: list[RatePoint]) -> RateChart:
-    """The curve of a speed; empty where there are not two points."""
+    """The curve of a speed, a step for each span; empty where there are not two of them."""
     if len(rates) < 2:
         return RateChart()
     top = _round_up(max(point.rate for point in rates))
-    began, ended = rates[0].at, rates[-1].at
-    span = max(1e-9, ended - began)
-    places = [f"{1000 * (point.at - began) / span:.1f} {200 - 200 * point.rate / top:.1f}" for point in rates]
-    line = "M" + "L".join(places)
-    return RateChart(line=line, area=f"{line}L1000 200L0 200Z", top=top, began=began, ended=ended)
+    step = 1000 / len(rates)
+    heights = [200 - 200 * point.rate / top for point in rates]
+    steps = (f"V{height:.1f}H{step * nth:.1f}" for nth, height in enumerate(heights, 1))
+    line = f"M0 {heights[0]:.1f}" + "".join(steps)
+    began = 2 * rates[0].at - rates[1].at
+    return RateChart(line=line, area=f"{line}V200H0Z", top=top, began=began, ended=rates[-1].at)
 
 
 def _round_up(value: float) -> float:

@@ -1,0 +1,63 @@
+"""The listing of collections: what is found, under which names, and what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lycosa.errors import UsageError
+from lycosa.serve.collection_folders import DEPTH, CollectionFolders, name_of
+
+
+def make(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "crawl.db").touch()
+    return folder
+
+
+def test_collections_are_found_below_the_folder(tmp_path: Path) -> None:
+    """To a bounded depth, without hidden folders, links, and folders within collections."""
+    for name in ("a", "b/c", "b/d~e", ".hidden/x", "a/within", "/".join("n" * DEPTH), "/".join("m" * (DEPTH + 1))):
+        make(tmp_path / name)
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    (tmp_path / "file").write_text("")
+    assert sorted(CollectionFolders(tmp_path).list()) == ["a", "b~1c", "b~1d~0e", "n~1n~1n~1n"]
+
+
+def test_the_folder_itself_may_be_a_collection(tmp_path: Path) -> None:
+    """Then it has its own name."""
+    folder = make(tmp_path / "mine")
+    assert CollectionFolders(folder).list() == {"mine": folder}
+
+
+def test_a_new_collection_is_seen_at_once(tmp_path: Path) -> None:
+    """A name that is asked for is looked for again."""
+    folders = CollectionFolders(tmp_path)
+    assert folders.list() == {} and folders.find("late") is None
+    make(tmp_path / "late")
+    assert folders.find("late") == tmp_path / "late"
+    assert folders.find("../late") is None
+
+
+def test_names_lead_back_to_their_folders(tmp_path: Path) -> None:
+    """Whatever letters they have: two collections never share a name."""
+    names = ["x~1y", "x/y", "x~y", "x?y", "x#y", "x y", "ñandú", "<b>"]
+    for name in names:
+        make(tmp_path / name)
+    found = CollectionFolders(tmp_path).list()
+    assert sorted(str(path.relative_to(tmp_path)) for path in found.values()) == sorted(names)
+    assert all(name_of(tmp_path, path) == name for name, path in found.items())
+
+
+@pytest.mark.parametrize("name", ["news", "News 2026", "ñandú-3.1", "日本"])
+def test_plain_names_are_taken(tmp_path: Path, name: str) -> None:
+    """Letters of any language."""
+    assert CollectionFolders(tmp_path).new_folder(name) == tmp_path / name
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", "-a", " a", "a ", "a\0", "a\n", "x" * 101, "a:b", "~"])
+def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
+    """In one sentence that says what is allowed."""
+    with pytest.raises(UsageError, match="allowed"):
+        CollectionFolders(tmp_path).new_folder(name)

@@ -1,0 +1,61 @@
+"""Crawls as processes: what may be started and stopped, and what they say when they cannot begin."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.make_collection import make_collection
+
+from lycosa.collection.lock import lock
+from lycosa.errors import CollectionError, UsageError
+from lycosa.serve.crawl_processes import is_ours, start_crawl, stop_crawl
+
+PAGE = ("https://a.example/", "text/html", b"<title>A</title>")
+
+
+def test_a_crawl_that_refuses_leaves_nothing(tmp_path: Path) -> None:
+    """Its own sentence is the answer, and the folder that was made for it is gone."""
+    folder = tmp_path / "new"
+    with pytest.raises(UsageError, match="allowed"):
+        start_crawl(folder, ["--scope=everywhere", f"--collection={folder}", "--", "http://127.0.0.1:9/"])
+    assert not folder.exists()
+
+
+def test_only_one_crawl_runs_in_a_collection(tmp_path: Path) -> None:
+    """The second is refused before a process is started."""
+    folder = make_collection(tmp_path / "news", [PAGE])
+    with lock(folder), pytest.raises(CollectionError, match="already runs"):
+        start_crawl(folder, [])
+
+
+def test_only_a_lycosa_of_ours_is_stopped(tmp_path: Path) -> None:
+    """Another program that holds the lock gets no signal, and nothing is sent where no crawl runs."""
+    folder = make_collection(tmp_path / "news", [PAGE])
+    assert stop_crawl(folder) == 0
+    (folder / "lock").write_text("1")  # what a handed-on collection may hold: the first process of the system
+    assert stop_crawl(folder) == 0
+    holder = "import fcntl,os,sys,time; h=os.open(sys.argv[1],os.O_RDWR); fcntl.flock(h,fcntl.LOCK_EX)"
+    holder += "; os.ftruncate(h,0); os.pwrite(h,str(os.getpid()).encode(),0); print(1,flush=True); time.sleep(60)"
+    other = subprocess.Popen([sys.executable, "-c", holder, str(folder / "lock")], stdout=subprocess.PIPE)
+    try:
+        assert other.stdout is not None and other.stdout.readline()
+        with pytest.raises(CollectionError, match="no lycosa of yours"):
+            stop_crawl(folder)
+        time.sleep(0.1)
+        assert other.poll() is None
+    finally:
+        other.send_signal(signal.SIGKILL)
+        other.communicate()
+
+
+def test_a_number_alone_proves_nothing() -> None:
+    """A process that is gone, and the first one, are not ours."""
+    assert not is_ours(1)
+    assert not is_ours(2**22 + 1)
+    assert not is_ours(os.getpid()) or "lycosa" in " ".join(sys.orig_argv)
