@@ -124,6 +124,11 @@ class Page:
         return datetime.fromtimestamp(self._fetched_at, UTC)
 
     @property
+    def round(self) -> int:
+        """The round that brought this copy."""
+        return self._round
+
+    @property
     def place(self) -> tuple[str, int, int]:
         """Where its record stands: archive file, offset, length."""
         return os.path.basename(self._warc), self._offset, self._length

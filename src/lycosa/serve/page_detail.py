@@ -205,19 +205,18 @@ def _describe(collection: Collection, page: Page, part: str) -> PageView:
         for row, before in zip(rows, older, strict=True)
     ][:_SHOWN_COPIES]
     warc, offset, length = page.place
-    round_ = next((copy.round for copy in copies if copy.fetched_at == page.fetched.timestamp()), 0)
     facts = {
         "status": page.status, "mime": page.mime, "charset": page.charset, "language": page.language,
         "kind": page.kind, "size": page.size, "depth": page.depth, "duplicate": bool(page.duplicate),
         "rendered": bool(page.rendered), "etag": page.etag, "last_modified": page.last_modified,
         "server_date": page.server_date, "original": page.original, "warc": warc, "offset": offset, "length": length,
-        "digest": next((copy.digest for copy in copies if copy.round == round_), ""),
+        "digest": next((copy.digest for copy in copies if copy.round == page.round), ""),
     }  # fmt: skip
     return PageView(
         url=page.url,
         title=page.title,
         part=part,
-        round=round_,
+        round=page.round,
         host=urls.host_of(page.url),
         fetched_at=page.fetched.timestamp(),
         facts=facts,

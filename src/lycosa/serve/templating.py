@@ -29,7 +29,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters |= {"number": _number, "size": _size, "when": _when, "duration": _duration, "moment": _moment}
-    made.filters["shown"] = _shown
+    made.filters |= {"shown": _shown, "lines": _lines}
     made.globals |= {
         "version": __version__,
         "collection_link": collection_link,
@@ -68,6 +68,11 @@ def _words(context: Context) -> Translator:
 def _shown(text: str, most: int = 500) -> str:
     """A text of the network as one line: without control and direction characters, and not without end."""
     return printable(text if len(text) <= most else f"{text[: most - 1]}…")
+
+
+def _lines(text: str) -> str:
+    """A text of the network line by line, without control and direction characters."""
+    return "\n".join(printable(line) for line in text.splitlines())
 
 
 @pass_context

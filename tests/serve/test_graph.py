@@ -1,0 +1,72 @@
+"""Graphs: the part that was asked for, within its bounds, and a layout that keeps neighbours near."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+
+import pytest
+from support.looked_at_web import make_looked_at
+from support.serve_client import ServeClient, serving
+
+from lycosa.serve.graph_layout import lay_out
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeClient]:
+    root = tmp_path_factory.mktemp("drawn")
+    make_looked_at(root / "web")
+    with serving(root) as client:
+        yield client
+
+
+def test_neighbours_are_near_each_other() -> None:
+    """On a ring each node is nearer to its neighbours than to most others."""
+    count = 60
+    places = lay_out(count, [(n, (n + 1) % count) for n in range(count)])
+    beside = sum(math.dist(places[n], places[(n + 1) % count]) for n in range(count)) / count
+    any_two = sum(math.dist(places[n], places[(n + 29) % count]) for n in range(count)) / count
+    assert beside < any_two / 3
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 500, 2000])
+def test_places_are_numbers_within_the_square(count: int) -> None:
+    """Whatever the edges: none, loops, the same twice."""
+    random.seed(count)
+    edges = [(random.randrange(count), random.randrange(count)) for _ in range(count)] * 2 if count else []
+    places = lay_out(count, edges)
+    assert len(places) == count
+    assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in places)
+    assert places == lay_out(count, edges)
+
+
+def test_hosts_pages_and_the_missions_own_are_drawn(client: ServeClient) -> None:
+    """Each with a way to the page about it."""
+    hosts = client.get("/c/web/graph.json?by=host").json["part"]
+    assert {node["label"] for node in hosts["nodes"]} == {"site.example", "other.example", "outside.example"}
+    assert all(node["address"].startswith("/c/web/host?name=") for node in hosts["nodes"])
+    assert client.get("/c/web/graph.json?by=domain").json["part"]["nodes"]
+    pages = client.get("/c/web/graph.json?by=page").json["part"]
+    labels = {node["label"] for node in pages["nodes"]}
+    assert {"Rivers of the plain", "About us", "Other lake"} <= labels
+    assert any(node["kind"] == "not stored" for node in pages["nodes"])
+    assert client.get("/c/web/graph.json?by=mission").json["part"]["edges"]
+
+
+def test_the_part_around_a_start_is_bounded(client: ServeClient) -> None:
+    """The start is in it, and it says that there is more."""
+    graph = client.get("/c/web/graph.json?by=page&start=http://site.example/about&limit=3").json["part"]
+    assert len(graph["nodes"]) == 3 and graph["is_cut"]
+    assert graph["nodes"][0]["key"] == "http://site.example/about"
+    around = client.get("/c/web/graph.json?by=host&start=other.example").json["part"]
+    assert "site.example" in {node["key"] for node in around["nodes"]}
+    assert client.get("/c/web/graph.json?by=page&host=other.example").json["part"]["nodes"][0]["label"] == "Other lake"
+    found = client.get("/c/web/graph.json?by=mission&start=other").json["part"]
+    assert found["nodes"] and "Other" in found["nodes"][0]["label"]
+
+
+def test_the_table_tells_what_the_drawing_shows(client: ServeClient) -> None:
+    """For people who see no drawing, and without scripts."""
+    text = client.get("/c/web/graph?by=page").text
+    assert "Rivers of the plain</a>" in text and "<script>window" not in text
