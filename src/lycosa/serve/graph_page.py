@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 from msgspec import Struct
 
 from lycosa.errors import UsageError
@@ -36,6 +37,11 @@ class GraphView(Struct):
     part: GraphPart
     graphs: dict[str, str]
     table: list[int]  # places of the nodes with most links, which the table shows
+
+    @property
+    def graph_text(self) -> str:
+        """What the script that draws a graph reads."""
+        return msgspec.json.encode({"part": self.part, "table": self.table}).decode()
 
 
 def show_graph(request: PageRequest) -> View:

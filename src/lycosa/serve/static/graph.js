@@ -3,8 +3,7 @@
 const box = document.getElementById("graph");
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c8c8c", "#6a51a3"];
 
-if (box?.dataset.inline) start(JSON.parse(document.getElementById(box.dataset.inline).content.textContent));
-else if (box) start(await (await fetch(box.dataset.source)).json());
+if (box) start(JSON.parse(document.getElementById("graph-data").content.textContent));
 
 function start(data) {
   const { nodes, edges } = data.part;
