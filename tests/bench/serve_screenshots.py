@@ -99,7 +99,7 @@ def start_running(client: ServeClient) -> None:
 def main(target: Path, *, everything: bool) -> None:
     target.mkdir(parents=True, exist_ok=True)
     web = make_web()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(prefix="lycosa-") as name:
         folder = Path(name) / "collections"
         folder.mkdir()
         make_folder(web, folder)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
+import re
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.make_collection import make_collection
 from support.serve_client import ServeClient, serving
+
+from lycosa.serve.views import collection_link
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = ("https://a.example/", "text/html", b"<title>A</title><p>one")
     make_collection(root / "news", [page])
     make_collection(root / "deep" / "er", [page])
+    make_collection(root / "what? #1 & 100%", [page])
     make_collection(root / "<script>alert(1)</script>", [page])
     return root
 
@@ -53,3 +60,60 @@ def test_the_browsers_language_counts(client: ServeClient) -> None:
     assert '<html lang="es">' in client.get("/", accept_language="es-ES").text
     assert "Colecciones" in client.get("/", accept_language="es-ES").text
     assert '<html lang="en">' in client.get("/").text
+
+
+def test_an_address_keeps_every_value_of_its_query(client: ServeClient) -> None:
+    """Also one that stands there twice; the twin has the same query."""
+    assert 'href="/index.json?q=a&amp;q=b&amp;page=2"' in client.get("/?q=a&q=b&page=2&x=").text
+
+
+def test_live_pages_end_with_the_server(folder: Path) -> None:
+    """A stream does not keep the server, and ends in order."""
+    with serving(folder) as client:
+        connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
+        connection.request("GET", "/c/news/crawl/events")
+        answer = connection.getresponse()
+        assert answer.read1(10)
+    while answer.read1(65536):
+        pass
+    connection.close()
+
+
+def test_a_connection_without_a_request_is_closed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it says nothing, or begins a request and never ends it; others are not disturbed."""
+    monkeypatch.setattr("lycosa.serve.server.IDLE_S", 0.5)
+    with serving(folder) as client:
+        for beginning in (b"", b"GET / HTTP/1.1\r\nHost: localh"):
+            with socket.create_connection(("127.0.0.1", client.port), timeout=20) as slow:
+                slow.sendall(beginning)
+                assert client.get("/").status == 200
+                assert slow.recv(1000) == b""
+
+
+def test_a_page_that_takes_too_long_is_given_up(client: ServeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a page that says so; the server goes on."""
+    monkeypatch.setattr("lycosa.serve.application.VIEW_S", 0.3)
+    monkeypatch.setattr("lycosa.serve.overview.read_status", lambda folder: time.sleep(1))
+    assert client.get("/c/news/").status == 503
+    assert client.get("/").status == 200
+    time.sleep(1)  # the view that was given up must not meet the next test
+
+
+def test_names_with_marks_of_addresses_lead_to_their_pages(client: ServeClient) -> None:
+    """A question mark, a hash, a percent sign: the page, its tabs and its twin are found by their links."""
+    address = collection_link("what? #1 & 100%")
+    assert f'href="{address}"' in client.get("/").text
+    text = client.get(address).text
+    assert "<h1>what? #1 &amp; 100%</h1>" in text and 'aria-current="page"' in text
+    twin = re.search(r'href="([^"]*index\.json)"', text)
+    assert twin and client.get(twin[1]).json["name"] == "what? #1 & 100%"
+
+
+def test_a_client_that_goes_away_is_no_error(client: ServeClient, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the middle of its form."""
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as gone:
+        gone.sendall(b"POST /crawls HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nname=")
+        time.sleep(0.2)
+    time.sleep(0.3)
+    assert client.get("/").status == 200
+    assert "Traceback" not in capsys.readouterr().err

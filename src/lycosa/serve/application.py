@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -52,7 +52,7 @@ def make_application(settings: ServeSettings) -> Starlette:
 
     async def show_missing(http_request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
-        request = await _read_request(http_request, services, as_json=http_request.url.path.endswith(".json"))
+        request = await _read_request(http_request, services, as_json=http_request.scope["path"].endswith(".json"))
         return _respond(request, describe_status(problem.status_code))
 
     @asynccontextmanager
@@ -74,6 +74,8 @@ def _endpoint(line: PageRoute, services: Services, *, as_json: bool) -> Callable
     async def answer(http_request: Request) -> Response:
         try:
             request = await _read_request(http_request, services, as_json=as_json)
+        except ClientDisconnect:
+            return Response(status_code=400)  # which nobody reads
         except (BodyTooLarge, TimeoutError, ValueError) as problem:
             empty = _make_request(http_request, services, QueryParams(), as_json=as_json)
             return _respond(empty, describe_error(BadForm(_describe_body(problem))))
@@ -115,7 +117,7 @@ async def _read_request(http_request: Request, services: Services, *, as_json: b
 
 
 def _make_request(http_request: Request, services: Services, form: QueryParams, *, as_json: bool) -> PageRequest:
-    address = http_request.url.path
+    address = str(http_request.scope["path"])  # of the URL a question mark in a name would be the end
     if as_json:
         address = address.removesuffix(".json")
         address = address.removesuffix("index") if address.endswith("/index") else address

@@ -53,7 +53,7 @@ async def _stream_parts(request: PageRequest, folder: Path) -> AsyncIterator[str
     spoke_at = time.monotonic()
     try:
         yield "retry: 3000\n\n"
-        while not watch.closing:
+        while not watch.closing and _may_watch(request):
             try:
                 changed = await anyio.to_thread.run_sync(_render_changed, request, folder, shown)
             except LycosaError as problem:  # it vanished, or is being made anew
@@ -72,6 +72,12 @@ async def _stream_parts(request: PageRequest, folder: Path) -> AsyncIterator[str
                     await asyncio.sleep(0.25)
     finally:
         watch.watchers -= 1
+
+
+def _may_watch(request: PageRequest) -> bool:
+    """Whether the session that opened a stream still lasts."""
+    gate = request.services.gate
+    return gate is None or not request.session or gate.has_session(request.session)
 
 
 def _render_changed(request: PageRequest, folder: Path, shown: dict[str, str]) -> dict[str, str]:

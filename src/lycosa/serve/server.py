@@ -6,6 +6,7 @@ import errno
 import http.client
 import json
 import socket
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 
@@ -13,11 +14,43 @@ import uvicorn
 
 from lycosa.errors import UsageError
 from lycosa.serve.application import make_application
+from lycosa.serve.services import Services
 from lycosa.serve.settings import ServeSettings, is_loopback
 
 _CONNECTIONS = 200
 _HEAD_BYTES = 64 << 10
+IDLE_S = 20.0  # without a whole head of a request
 _END_S = 3  # that open pages get when the server ends
+
+
+class PageServer(uvicorn.Server):
+    """A server whose live pages end when it does, and which closes connections on which no request arrives."""
+
+    def __init__(self, config: uvicorn.Config, services: Services) -> None:
+        super().__init__(config)
+        self._services = services
+        self._idle_since: dict[object, float] = {}
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:
+            self._close_idle(time.monotonic())
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._services.watch.closing = True
+        await super().shutdown(sockets)
+
+    def _close_idle(self, now: float) -> None:
+        """Close what has long been open without a whole request: a few hundred such would keep all others out."""
+        idle: dict[object, float] = {}
+        for connection in list(self.server_state.connections):
+            cycle = getattr(connection, "cycle", None)
+            if cycle is not None and not cycle.response_complete:
+                continue
+            idle[connection] = self._idle_since.get(connection, now)
+            if now - idle[connection] > IDLE_S and (transport := getattr(connection, "transport", None)):
+                transport.close()
+        self._idle_since = idle
 
 
 def run_server(
@@ -27,13 +60,15 @@ def run_server(
     listening = listen(settings)
     server = make_server(settings, certificate=certificate, key=key)
     announce()
-    server.run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # the usual way to end it
+        server.run(sockets=[listening])
 
 
-def make_server(settings: ServeSettings, *, certificate: str = "", key: str = "") -> uvicorn.Server:
+def make_server(settings: ServeSettings, *, certificate: str = "", key: str = "") -> PageServer:
     """The server of an application, with bounds on what it takes at a time."""
+    app = make_application(settings)
     config = uvicorn.Config(
-        make_application(settings),
+        app,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -48,7 +83,7 @@ def make_server(settings: ServeSettings, *, certificate: str = "", key: str = ""
         ssl_certfile=certificate or None,
         ssl_keyfile=key or None,
     )
-    return uvicorn.Server(config)
+    return PageServer(config, app.state.services)
 
 
 def listen(settings: ServeSettings) -> socket.socket:

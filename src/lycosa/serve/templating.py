@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
@@ -54,7 +55,9 @@ def render(template: str, data: Any, request: PageRequest, **more: Any) -> str:
         n_=request.translate.count,
         link=request.link,
         here=request.here,
-        twin=with_query(twin_path(request.address), dict(request.query.multi_items())),
+        twin=with_query(
+            quote(twin_path(request.address), safe="/~"), {key: request.query.getlist(key) for key in request.query}
+        ),
         **more,
     )  # fmt: skip
 

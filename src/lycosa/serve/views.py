@@ -10,6 +10,7 @@ know; that becomes a page as well. Everything that it hands out is escaped by th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -111,7 +112,7 @@ class PageRequest:
 
     def here(self, **changed: object) -> str:
         """The address of this page with a part of its query changed; None removes a value."""
-        values: dict[str, object] = {**dict(self.query.multi_items()), **changed}
+        values: dict[str, object] = {key: self.query.getlist(key) for key in self.query} | changed
         return with_query(quote(self.address, safe="/~"), values)
 
     def close(self) -> None:
@@ -121,8 +122,9 @@ class PageRequest:
 
     def interrupt(self) -> None:
         """End the statement that the collection's database is busy with; another thread may call this."""
-        if self._collection is not None:
-            self._collection.database.interrupt()
+        with suppress(CollectionError):  # it was closed just now
+            if self._collection is not None:
+                self._collection.database.interrupt()
 
 
 ViewFunction = Callable[[PageRequest], "View | Response"]
@@ -145,8 +147,13 @@ def collection_link(name: str, page: str = "", /, **query: object) -> str:
 
 def with_query(path: str, values: Mapping[str, object]) -> str:
     """A path with a query; values that are None or empty are left out."""
-    kept = {key: value for key, value in values.items() if value is not None and value != ""}
-    return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
+    pairs = [
+        (key, item)
+        for key, value in values.items()
+        for item in (value if isinstance(value, list | tuple) else [value])
+        if item is not None and item != ""
+    ]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
 def twin_path(path: str) -> str:

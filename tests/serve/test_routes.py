@@ -1,0 +1,24 @@
+"""The table of routes: each page is documented with its twin, and each twin answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lycosa.serve.routes import NAVIGATION, ROUTES
+from lycosa.serve.views import twin_path
+
+DOCS = (Path(__file__).resolve().parents[2] / "docs" / "serve.md").read_text()
+
+
+def test_every_page_is_documented() -> None:
+    """With its twin, in the table for programs."""
+    for route in ROUTES:
+        if route.method == "GET" and route.has_twin:
+            path = route.path.replace("{name}", "NAME")
+            assert f"| `{path}` | `{twin_path(path)}` |" in DOCS, path
+
+
+def test_the_navigation_leads_to_pages() -> None:
+    """Each entry is the page of a collection, once."""
+    assert len({page for page, _ in NAVIGATION}) == len(NAVIGATION)
+    assert ("crawl", "Crawl") in NAVIGATION
