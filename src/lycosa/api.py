@@ -111,7 +111,8 @@ def crawl(
     options = CrawlOptions(
         recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, quarry=instance, written=found.written
     )
-    report = run(seeded, options, after=lambda report: _export(seeded, report))
+    registry.refresh(collection)
+    report = run(seeded, options, after=lambda report: _finish_round(seeded, report))
     if report.ended_by == "interrupt":
         raise KeyboardInterrupt  # the calling program is to end as well
     if report.exit_code == 4:
@@ -134,7 +135,9 @@ def _check_seeds(seeds: str | Iterable[str]) -> list[str]:
     return [word for word in words if isinstance(word, str)]
 
 
-def _export(mission: Mission, report: CrawlReport) -> None:
+def _finish_round(mission: Mission, report: CrawlReport) -> None:
+    if report.exit_code in (0, 5):
+        registry.refresh(mission.keep.collection)
     if report.exit_code in (0, 5) and (mission.keep.mirror or mission.keep.index):
         write_requested_exports(mission)
 
@@ -143,12 +146,12 @@ def _flatten(settings: dict[str, Any]) -> dict[str, object]:
     """Settings by their dotted keys."""
     flat: dict[str, object] = {}
     for name, value in settings.items():
-        if isinstance(value, dict) and name != "hosts":
+        if isinstance(value, dict) and name not in ("hosts", "own"):
             flat |= {f"{name}.{key}": item for key, item in value.items()}
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and name == "hosts":
             flat |= {f'hosts."{host}".{key}': item for host, rule in value.items() for key, item in rule.items()}
         else:
-            flat[_key(name)] = value
+            flat[name if name == "own" else _key(name)] = value
     return flat
 
 

@@ -33,6 +33,10 @@ class Quarry:
             if former in vars(cls) and name not in vars(cls):
                 setattr(cls, name, vars(cls)[former])
 
+    def configured(self, settings: Mapping[str, Any]) -> Quarry:
+        """The quarry for a mission's own settings, its table of a mission file; each process asks for its own."""
+        return self
+
     def recognise(self, doc: Doc) -> str | None:
         """The refined kind if this document is quarry ("recipe/soup"), else None."""
         return None
@@ -49,12 +53,24 @@ class Quarry:
         """Links that ordinary HTML parsing does not see."""
         return ()
 
+    def chosen_links(self, doc: Doc) -> Sequence[Link] | None:
+        """The links of a document that are followed, with others that it knows of; None: all of them."""
+        return None
+
     def links_of_error(self, doc: Doc, status: int) -> Iterable[Link]:
         """Links that an answer with an error status (400 to 599) leads to: what may be asked for instead."""
         return ()
 
     def identity(self, url: str) -> str:
         """What an address stands for, where several spellings are one; empty: for itself."""
+        return ""
+
+    def refuses(self, url: str) -> str:
+        """Why an address is in none of the ranges that are visited, for people; empty: it is admitted."""
+        return ""
+
+    def describe_url(self, url: str) -> str:
+        """What it makes of an address, in a sentence for `lycosa check` and `lycosa why`; empty: nothing."""
         return ""
 
     def score(self, link: Link, doc: Doc) -> float:
@@ -122,6 +138,22 @@ class QuarryUnion(Quarry):
     def links(self, doc: Doc) -> Iterator[Link]:
         return self._links("links", doc.url, doc)
 
+    def chosen_links(self, doc: Doc) -> list[Link] | None:
+        """What any of them chooses; all, where one of them wants all."""
+        found = [links for _, links in self._ask("chosen_links", doc.url, doc)]
+        if len(found) < len(self.parts) or any(links is None for links in found):
+            return None
+        return [link for links in found for link in links]
+
+    def refuses(self, url: str) -> str:
+        """Refused is what all of them refuse."""
+        found = [answer for _, answer in self._ask("refuses", url, url)]
+        return "; ".join(found) if len(found) == len(self.parts) and all(found) else ""
+
+    def describe_url(self, url: str) -> str:
+        told = self._ask("describe_url", url, url)
+        return "; ".join(f"{name_of(part)}: {text}" for part, text in told if text)
+
     def links_of_error(self, doc: Doc, status: int) -> Iterator[Link]:
         return self._links("links_of_error", doc.url, doc, status)
 
@@ -150,6 +182,11 @@ def parts_of(quarry: Quarry) -> tuple[Quarry, ...]:
 def overrides(quarry: Quarry, method: str) -> bool:
     """Whether a quarry, or one of those in a union, has more than the default of a method."""
     return any(getattr(type(part), method) is not getattr(Quarry, method) for part in parts_of(quarry))
+
+
+def url_judge(quarry: Quarry | None) -> Quarry | None:
+    """The quarry where it has ranges of its own, else None: the rules need not ask it."""
+    return quarry if quarry is not None and overrides(quarry, "refuses") else None
 
 
 def has_extract(quarry: Quarry) -> bool:

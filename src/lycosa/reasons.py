@@ -27,6 +27,10 @@ RULES = {
     ),
     "reject-list": Reason("a pattern of the reject list matches", "take the pattern out of the reject list"),
     "accept-list": Reason("no pattern of the accept list matches", "add a pattern with --include"),
+    "no-range": Reason(
+        "the mission describes where to go, and the address lies in none of its ranges",
+        "widen the match of a range, or take an island away; lycosa check MISSION URL tells which",
+    ),
     "depth": Reason(
         "more links lie between it and a seed than limits.depth allows", "raise --depth, or give it as a seed"
     ),

@@ -39,7 +39,13 @@ PAGES = {
     "query": "/c/newspaper/query?text=SELECT+mime,+count(*)+FROM+pages+GROUP+BY+mime&shape=bars",
 }
 #: What the documentation shows: the page, its width, and whether it is dark.
-SHOWN = (("home", 1200, False), ("crawl", 1200, False), ("crawl", 390, True), ("urls", 1200, False), ("graph", 1200, True))
+SHOWN = (
+    ("home", 1200, False),
+    ("crawl", 1200, False),
+    ("crawl", 390, True),
+    ("urls", 1200, False),
+    ("graph", 1200, True),
+)
 WORDS = (
     "river",
     "bridge",

@@ -206,7 +206,7 @@ v = 1.5
     assert [lines["t", "k1", n] for n in range(3)] == [7, 8, 10]
     assert lines["t", "k1", 1, 1] == 9
     assert lines["t", "k1", 2, "x", "y"] == 10
-    assert lines["rows", "v"] == 13
+    assert lines["rows", 0, "v"] == 13
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from lycosa.cli.main import VERBS
 from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
 from lycosa.config.mission_table import is_name
+from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import LycosaError
 from lycosa.export.core_exports import EXPORTS
@@ -82,7 +83,7 @@ def test_its_quarry_is_loaded_by_the_name_of_the_mission(plugin: MissionPlugin) 
     quarry = plugin.quarry()
     if quarry is not None:
         assert name_of(quarry) == plugin.name
-        assert type(load_quarry(plugin.name)).__qualname__ == type(quarry).__qualname__
+        assert type(load_quarry(Mission(missions=(plugin.name,)))).__qualname__ == type(quarry).__qualname__
 
 
 def test_its_quarry_answers_whatever_the_document(plugin: MissionPlugin) -> None:

@@ -13,6 +13,7 @@ import pytest
 from support.extract_jobs import run, write_archive
 from support.processes import is_alive
 
+from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.extract.job_runner import FORK_SERVER
 from lycosa.extract.messages import ExtractedRecord, ExtractJob, ExtractResult, Frames, Setup, frame
@@ -224,7 +225,7 @@ def test_a_quarry_that_cannot_be_loaded_is_explained(tmp_path: Path, name: str, 
         (tmp_path / "q.py").write_text(text)
     full = str(tmp_path / name) if ".py" in name else name
     with pytest.raises(UsageError) as caught:
-        load_quarry(full)
+        load_quarry(Mission(quarry=full))
     assert said in str(caught.value)
     assert name in str(caught.value)
 
@@ -237,7 +238,7 @@ def test_a_file_may_import_its_neighbours(tmp_path: Path) -> None:
         "import json\nfrom neighbour_of_q import VALUE\nfrom lycosa.quarry import Quarry\n"
         "class A(Quarry):\n    version = VALUE\n"
     )
-    assert load_quarry(str(tmp_path / "q.py")).version == "3"
+    assert load_quarry(Mission(quarry=str(tmp_path / "q.py"))).version == "3"
 
 
 def test_a_refused_quarry_ends_the_pool_with_its_reason(tmp_path: Path) -> None:

@@ -198,3 +198,20 @@ def test_a_collection_that_cannot_be_written_has_lists(tmp_path: Path) -> None:
         index_folder.cache_clear()
         assert index_folder(folder) != folder
     index_folder.cache_clear()
+
+
+def test_records_show_their_versions(tmp_path: Path) -> None:
+    """What a record of the page held before, escaped, where the collection keeps it."""
+    from support.make_collection import make_collection
+
+    from lycosa.missions.records.database import NewRecord, open_store
+
+    url = "https://a.example/1"
+    folder = make_collection(tmp_path / "c", [(url, "text/html", b"<title>A</title>")])
+    with open_store(folder) as store:
+        for at, price in ((1e9, "<b>10</b>"), (1.1e9, "12")):
+            store.put([NewRecord(kind="album", url=url, data={"title": "A", "price": price})], at=at, cause="import")
+    with serving(tmp_path) as client:
+        (record,) = client.get(f"/c/c/page.json?url={url}&show=records").json["history"]
+        assert [version["data"]["price"] for version in record["versions"]] == ["12", "<b>10</b>"]
+        assert "&lt;b&gt;10" in client.get(f"/c/c/page?url={url}&show=records").text

@@ -10,6 +10,8 @@ import click
 
 from lycosa.config.command_options import collection_option, format_option, output_option
 from lycosa.errors import UsageError
+from lycosa.missions.api import ChangesAsked
+from lycosa.missions.registry import every
 from lycosa.output.destination import opened
 from lycosa.output.wording import counted
 
@@ -23,19 +25,26 @@ _SHOWN_HOSTS = 20  # in the report for people; the other formats have all
 
 @click.command(short_help="Tell what changed since an earlier round.")
 @collection_option
-@click.option("--since", type=int, metavar="N", help="Compare with round N; default: the one before; 0: with nothing.")
+@click.option(
+    "--since",
+    default="",
+    metavar="N",
+    help="Compare with round N; default: the one before; 0: with nothing. With --records also a time: 2026-11-18.",
+)
 @click.option("--until", type=int, metavar="N", help="Compare round N instead of the last one.")
 @click.option("--host", default="", metavar="NAME", help="Only this host; *.example.org takes those below it.")
 @click.option("--hosts", "by_host", is_flag=True, help="How many changes each host has, instead of the pages.")
+@click.option("--records", is_flag=True, help="What became of the records, field by field, instead of the pages.")
 @click.option("--rounds", is_flag=True, help="Every round with its times and figures, instead of the pages.")
 @format_option
 @output_option
 def changes(
     collection: str,
-    since: int | None,
+    since: str,
     until: int | None,
     host: str,
     by_host: bool,
+    records: bool,
     rounds: bool,
     form: str | None,
     output: str,
@@ -45,18 +54,22 @@ def changes(
     \b
     lycosa changes
     lycosa changes --since 3 --format csv -o changes.csv
+    lycosa changes --records --since 2026-11-01
     lycosa changes --rounds
     """
     from lycosa.collection.changes import resolve_span
     from lycosa.collection.collection import Collection
 
-    if rounds and (since is not None or until is not None or host or by_host):
-        raise UsageError("--rounds lists all rounds: --since, --until, --host and --hosts go without it.")
+    if rounds and (since or records or until is not None or host or by_host):
+        raise UsageError("--rounds lists all rounds: --since, --until, --host, --hosts and --records go without it.")
     with Collection(collection) as source, source.snapshot(), opened(output, form) as (out, chosen_format):
         if rounds:
             _write_rounds(source.rounds, out, chosen_format)
             return
-        span = resolve_span(source.database, since, until)
+        if records:
+            _write_records(source, ChangesAsked(since, until, host), out, chosen_format)
+            return
+        span = resolve_span(source.database, _round_of(since), until)
         _warn_unfinished(source.rounds[: span[1]], span[0])
         page_changes = source.changes(*span, host=host)
         if by_host:
@@ -65,6 +78,21 @@ def changes(
             _write_report(source, span, host, out)
         else:
             _write_changes(page_changes, out, chosen_format)
+
+
+def _round_of(since: str) -> int | None:
+    if not since:
+        return None
+    if not since.isdecimal() or len(since) > 9:
+        raise UsageError(
+            f"--since is {since!r}; allowed: the number of a round; with --records also a time: 2026-11-18."
+        )
+    return int(since)
+
+
+def _write_records(source: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> None:
+    if not any(plugin.record_changes(source, asked, out, form) for plugin in every()):
+        raise UsageError("No mission that is installed keeps the versions of records.")
 
 
 def _warn_unfinished(rounds: list[Round], since: int) -> None:

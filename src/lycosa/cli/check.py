@@ -46,12 +46,15 @@ def _write_settings(command_line: CommandLine, form: str | None) -> None:
 def _write_rules(command_line: CommandLine, form: str | None) -> None:
     from lycosa import urls
     from lycosa.config.seeds import read_seeds
+    from lycosa.extract.quarry_loader import load_quarry
     from lycosa.judge.admission.rules import Rules
     from lycosa.output.table import printable, write
+    from lycosa.quarry import url_judge
 
     mission = command_line.loaded.mission
     seeds = read_seeds(mission.seeds).urls
-    rules, cleaner = Rules(mission, seeds), urls.Cleaner(mission.urls)
+    quarry = load_quarry(mission) if any(mission.own.get(name) for name in mission.missions) else None
+    rules, cleaner = Rules(mission, seeds, url_judge=url_judge(quarry)), urls.Cleaner(mission.urls)
     with opened("-", form) as (out, chosen_format):
         rows: list[tuple[str, ...]] = []
         for word in read_seeds(command_line.words).urls:

@@ -124,6 +124,7 @@ def crawl(
 
     from lycosa.crawler.run import CrawlOptions, run
 
+    _refresh(mission, quiet=quiet)  # before a crawl that goes on replaces records
     export_code = 0  # the exit code of what is written at the end
 
     def after_round(report: CrawlReport) -> None:
@@ -149,11 +150,20 @@ def _finish_round(
         code = _write_exports(mission, quiet=quiet)
     if ended_well and output:
         _write_list(mission, output)
+    if ended_well:
+        _refresh(mission, quiet=quiet)
     if report.exit_code == 4:
         _print_failures(report.seeds)
     elif ended_well and given:
         _run_after_round(mission, given, quiet=quiet)
     return code
+
+
+def _refresh(mission: Mission, *, quiet: bool) -> None:
+    """Let missions bring up to date what they keep beside the collection."""
+    for sentence in registry.refresh(mission.keep.collection):
+        if not quiet:
+            click.echo(f"lycosa: {sentence}", err=True)
 
 
 def _run_after_round(mission: Mission, given: GivenOptions, *, quiet: bool) -> None:

@@ -6,18 +6,23 @@ import os
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from lycosa.cli.main import INTERRUPTED
 from lycosa.config.command_options import default_collection, refuse_empty_name
 from lycosa.config.loading import load
-from lycosa.config.mission_table import hunting
+from lycosa.config.mission_files import find_mission
+from lycosa.config.mission_table import hunting, split_names
 from lycosa.config.settings import Mission
+from lycosa.config.toml_writer import to_toml
+from lycosa.disk import replace_text
 from lycosa.errors import Partial, UsageError
+from lycosa.missions import registry
 from lycosa.output.destination import check_ending, check_place, opened, report_written
 
 
 @click.command()
-@click.argument("files", nargs=-1, metavar="[FILE.warc.gz…]")
+@click.argument("files", nargs=-1, metavar="[MISSION|FILE.toml] [FILE.warc.gz…]")
 @click.option("-c", "--collection", metavar="DIR", help="Folder of the collection.")
 @click.option(
     "--quarry", metavar="NAME", help="A mission, FILE.py:CLASS or package.module:CLASS; default: the collection's."
@@ -43,10 +48,13 @@ def extract(
 ) -> int:
     """Take records out of what is kept, as a quarry says.
 
-    Documents that were done are not done again, unless the quarry's version has changed. Archive files of any tool
-    (WARC, ARC) are read as well: without --collection their records go to -o or the pipe, as lines of JSON.
+    Documents that were done are not done again, unless the quarry's version has changed. A mission file brings its
+    quarries and their settings, which the collection keeps from then on: after a change of its rules all is extracted
+    again. Archive files of any tool (WARC, ARC) are read as well: without --collection their records go to -o or the
+    pipe, as lines of JSON.
 
     \b
+    lycosa extract press.toml --collection press
     lycosa extract --quarry examples/outline.py:Outline
     lycosa extract --quarry examples/outline.py:Outline other.warc.gz -o pages.jsonl
     """
@@ -54,6 +62,10 @@ def extract(
     from lycosa.output.table import printable
 
     options = ExtractOptions(workers=workers, again=again, retry=retry, quiet=quiet)
+    named = find_mission(files[0]) if files and _names_mission(files[0]) else None
+    files = files if named is None else files[1:]
+    if named is not None and quarry:
+        raise UsageError(f"Both {named} and --quarry {quarry} say what to extract; allowed: one of them.")
     folder = Path(collection or default_collection())
     alone = bool(files) and collection is None  # files without a collection
     if alone and (again or retry):
@@ -61,15 +73,22 @@ def extract(
     if alone and output:
         check_ending(output, ("jsonl", "ndjson"))
     check_place(output or "-", "jsonl" if alone else None)  # before work that may take hours
-    mission = _load_mission(None if alone else folder / "lycosa.toml", quarry, sets)
+    mission = _load_mission(None if alone else folder / "lycosa.toml", named, quarry, sets)
     if alone:
         with opened(output or "-", "jsonl") as (out, _):
             tallies = extract_files(files, mission, options, out=out)
     else:
+        sentences = registry.refresh(folder)
+        if named is not None and (folder / "crawl.db").exists():
+            replace_text(folder / "lycosa.toml", to_toml(mission))
         tallies = extract_collection(folder, mission, options, files=files)
+        sentences += registry.refresh(folder)
     if not quiet:
         lines = [printable(line) for tally in tallies for line in tally.lines]
         click.echo("\n".join(lines), err=alone or output == "-")
+        if not alone:
+            for sentence in sentences:
+                click.echo(f"lycosa: {sentence}", err=True)
     if output and not alone:
         _write_records(folder, tallies[0].quarry if len(tallies) == 1 else "", output)
     if any(tally.ended_by for tally in tallies):
@@ -77,9 +96,21 @@ def extract(
     return Partial.exit_code if any(tally.unread for tally in tallies) else 0
 
 
-def _load_mission(file: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mission:
+def _names_mission(word: str) -> bool:
+    """Whether the first word is a mission, and no archive."""
+    return bool(split_names(word)) or word.lower().endswith((".toml", ".conf"))
+
+
+def _load_mission(file: Path | None, named: Path | None, quarry: str | None, sets: tuple[str, ...]) -> Mission:
+    """The mission of a collection, with the quarries, and their settings, of the one that is named."""
     existing = file if file is not None and file.is_file() else None
-    return load(existing, environ=os.environ, overrides=hunting(quarry) if quarry else {}, sets=sets).mission
+    if named is None:
+        return load(existing, environ=os.environ, overrides=hunting(quarry) if quarry else {}, sets=sets).mission
+    mission = load(named, environ=os.environ, sets=sets).mission
+    if existing is None:
+        return mission
+    before = load(existing, environ=os.environ, sets=sets).mission
+    return replace(before, missions=mission.missions, quarry=mission.quarry, own=mission.own)
 
 
 def _write_records(folder: Path, quarry: str, output: str) -> None:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     help="End a query that takes longer; 0: never.",
 )
 @click.option("--cypher", default="", metavar="MATCH", help="Ask the collection's graph instead, in Cypher.")
+@click.option("--xpath", default="", metavar="PATH", help="Ask the records as XML instead, each by itself, in XPath.")
+@click.option("--xquery", default="", metavar="FLWOR", help="Ask the records as one XML document instead, in XQuery.")
 @click.option("--sparql", default="", metavar="SELECT", help="Ask a thesaurus instead, in SPARQL.")
 @click.option("--thesaurus", default="", metavar="NAME", help="With --sparql: which; default: the starter vocabulary.")
 def query(
@@ -43,30 +45,38 @@ def query(
     raw: bool,
     timeout: float,
     cypher: str,
+    xpath: str,
+    xquery: str,
     sparql: str,
     thesaurus: str,
 ) -> None:
-    """Ask the collection's database in SQL, its graph in Cypher, or a thesaurus in SPARQL; they can only be read.
+    """Ask the collection's database in SQL, its graph in Cypher, its records in XPath, or a thesaurus in SPARQL.
 
-    Views: pages, urls, links, hosts, records. After `lycosa analyse xml` also analysis.document and its kin.
+    They can only be read. Views: pages, urls, links, hosts, records; stored.records and stored.record_versions have the
+    records with their history. After `lycosa analyse xml` also analysis.document and its kin.
     What is in them: docs/commands.md and docs/xml.md; `SELECT * FROM pages LIMIT 1` shows columns.
 
     \b
     lycosa query "SELECT mime, count(*) FROM pages GROUP BY mime"
     lycosa query --cypher "MATCH (a:Page)-[:Links]->(b:Page) RETURN b.url, count(a) ORDER BY count(a) DESC LIMIT 5"
+    lycosa query --xpath '//article[author="Ana Ruiz"]/title'
     lycosa query --sparql "SELECT ?c { ?c skos:prefLabel 'river'@en }" --thesaurus gemet
     """
     from lycosa.output.table import write
 
-    if [bool(sql), bool(cypher), bool(sparql)].count(True) != 1 or (thesaurus and not sparql):
+    if [bool(sql), bool(cypher), bool(xpath), bool(xquery), bool(sparql)].count(True) != 1 or (
+        thesaurus and not sparql
+    ):
         raise UsageError(
-            "Give one query: SQL for the collection, --cypher for its graph,"
+            "Give one query: SQL for the collection, --cypher for its graph, --xpath or --xquery for its records,"
             " or --sparql (with --thesaurus) for a thesaurus."
         )
     if sparql:
         columns, rows = _ask_thesaurus(sparql, thesaurus, timeout)
     elif cypher:
         columns, rows = _ask_graph(cypher, collection, timeout)
+    elif xpath or xquery:
+        columns, rows = _ask_records("xpath" if xpath else "xquery", xpath or xquery, collection, timeout)
     else:
         columns, rows = _ask_collection(sql, collection, timeout)
     with opened(output, form) as (out, chosen_format):
@@ -75,9 +85,24 @@ def query(
 
 
 def _ask_collection(sql: str, collection: str, seconds: float) -> Answer:
+    from lycosa.collection.collection import Collection
     from lycosa.collection.query import select
+    from lycosa.missions.registry import databases_to_query
 
-    return select(collection, sql, seconds=seconds)
+    beside = {}
+    if "." in sql:
+        with Collection(collection) as source:
+            beside = databases_to_query(source, sql)
+    return select(collection, sql, seconds=seconds, beside=beside)
+
+
+def _ask_records(language: str, text: str, collection: str, seconds: float) -> Answer:
+    from lycosa.collection.collection import Collection
+    from lycosa.missions.registry import query_language
+
+    with Collection(collection) as source:
+        columns, rows = query_language(language)(source, text, seconds=seconds)
+        return columns, rows
 
 
 def _ask_graph(cypher: str, collection: str, seconds: float) -> Answer:

@@ -59,7 +59,7 @@ def _load_quarry(mission: Mission) -> Quarry | None:
     from lycosa.extract.quarry_loader import load_quarry
 
     try:
-        return load_quarry(mission.hunted)
+        return load_quarry(mission)
     except UsageError as problem:
         click.echo(f"lycosa: {problem}", err=True)
         return None

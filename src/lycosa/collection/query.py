@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -30,12 +30,23 @@ class QueryResult(NamedTuple):
 
 
 def select(
-    folder: str | os.PathLike[str], sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0
+    folder: str | os.PathLike[str],
+    sql: str,
+    values: Sequence[Value] = (),
+    *,
+    seconds: float = 0.0,
+    beside: Mapping[str, Path] | None = None,
 ) -> QueryResult:
-    """Run one statement over a collection; more than `seconds` (0: any time) end it with an error."""
+    """Run one statement over a collection; more than `seconds` (0: any time) end it with an error.
+
+    `beside` has databases of missions by the name before their tables.
+    """
     connection = database.connect(folder)
     if "analysis." in sql and (analysis := Path(folder) / ANALYSIS).exists():
         connection.execute("ATTACH ? AS analysis", (str(analysis),))  # what `lycosa analyse` left
+    for name, path in (beside or {}).items():
+        with _translated(connection, seconds):
+            connection.execute(f"ATTACH ? AS {name}", (str(path),))
     database.guard(connection, seconds=seconds)
     cursor = connection.cursor()
     try:
@@ -77,7 +88,16 @@ def _names(connection: apsw.Connection) -> str:
     """What can stand after FROM."""
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     names = f"Views: pages, urls, {', '.join(database.VIEWS)}; tables: {', '.join(name for (name,) in tables)}"
-    return f"{names}; {_describe_analysis(Path(connection.filename).with_name(ANALYSIS))}."
+    beside = "".join(_describe_attached(connection))
+    return f"{names}; {beside}{_describe_analysis(Path(connection.filename).with_name(ANALYSIS))}."
+
+
+def _describe_attached(connection: apsw.Connection) -> Iterator[str]:
+    """The views of databases that missions brought."""
+    for name in connection.db_names():
+        if name not in ("main", "temp", "analysis"):
+            views = connection.execute(f"SELECT name FROM {name}.sqlite_schema WHERE type = 'view' ORDER BY name")
+            yield f"{name}: {', '.join(view for (view,) in views)}; "
 
 
 def _describe_analysis(path: Path) -> str:

@@ -7,12 +7,12 @@ is a value as one source gave it, before anything was checked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
-from msgspec import Meta, Struct
+from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields as struct_fields
 
 from lycosa.config import mission_table
@@ -20,6 +20,7 @@ from lycosa.config.settings import HostRule, Mission
 from lycosa.config.spelling import nearest as nearest
 
 Path = tuple[str, ...]
+Place = mission_table.Place
 
 #: What people call a setting elsewhere, so that the error can name ours.
 SYNONYMS = {
@@ -54,7 +55,7 @@ class Field(Struct, frozen=True):
     """One setting: its type, its default and its range."""
 
     name: str
-    kind: Literal["whole", "number", "yes-no", "text", "choice", "list"]
+    kind: Literal["whole", "number", "yes-no", "text", "choice", "list", "table", "tables"]
     default: object
     choices: tuple[str, ...] = ()
     low: float | None = None
@@ -78,6 +79,12 @@ class GivenValue(Struct, frozen=True):
     item_lines: tuple[int, ...] = ()  # for a list in a file: the line of each item
     name: str = ""  # what the source calls it, where that is not the dotted path
     is_text: bool = False  # a text whose type the setting decides, where TOML brings types of its own
+    inner_lines: Mapping[Place, int] = {}  # for a table in a file: the line of what stands in it
+
+    def line_within(self, place: Place) -> int:
+        """The line of something in a table, or of the nearest around it."""
+        around = (place[:n] for n in range(len(place), 0, -1))
+        return next((self.inner_lines[at] for at in around if at in self.inner_lines), self.line)
 
     def line_of(self, item: int | None) -> int:
         """The line of one item of a list, or of the whole."""
@@ -232,7 +239,10 @@ def unknown_key(path: Path) -> str:
 
 @cache
 def _fields_of(struct: type[Struct]) -> dict[str, Field]:
-    return {info.name: _field(info.name, info.type, info.default) for info in struct_fields(struct)}
+    return {
+        info.name: _field(info.name, info.type, {} if info.default is NODEFAULT else info.default)
+        for info in struct_fields(struct)
+    }
 
 
 def _field(name: str, annotation: object, default: object) -> Field:
@@ -248,4 +258,8 @@ def _field(name: str, annotation: object, default: object) -> Field:
         return Field(name, "yes-no", default)
     if get_origin(annotation) is Literal:
         return Field(name, "choice", default, choices=get_args(annotation))
-    return Field(name, "list" if get_origin(annotation) is tuple else "text", default)
+    if get_origin(annotation) is dict:
+        return Field(name, "table", default)
+    if get_origin(annotation) is tuple:
+        return Field(name, "tables" if get_origin(get_args(annotation)[0]) is dict else "list", default)
+    return Field(name, "text", default)

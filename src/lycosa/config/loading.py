@@ -124,6 +124,7 @@ def load(
     given += later
     tree: dict[str, Any] = {}
     origin = {dotted(path): "default" for path in all_fields()}
+    sources: dict[Path, GivenValue] = {}
     for item in given:
         try:
             path = _resolve_path(item.path)
@@ -133,18 +134,40 @@ def load(
             continue
         _insert(tree, path, value)
         origin[dotted(path)] = item.place
-    if problems:
-        problems.sort(key=lambda problem: problem.line or sys.maxsize)
-        more = f"\n… and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
-        raise UsageError("\n".join(map(str, problems[:_SHOWN_PROBLEMS])) + more)
+        sources[path] = item
+    _refuse(problems)
     if name := known().mission_of(tree.get("quarry", "")):  # as collections of earlier versions name a mission
         tree |= {"missions": list(dict.fromkeys([*tree.get("missions", ()), name])), "quarry": ""}
         origin["missions"] = origin["quarry"]
     tree["own"] = {name: tree.pop(name) for name in [*tree] if own_fields(name)}
+    if not text:  # what a collection holds was checked before it was written
+        _refuse(_settle_own(tree["own"], sources, file.parent if file is not None else FilePath()))
     try:
         return LoadedMission(convert(tree, Mission), origin)
     except ValidationError as error:  # the checks above are to be at least as strict
         raise UsageError(f"the mission does not hold together: {error}") from None
+
+
+def _refuse(problems: list[Problem]) -> None:
+    """Refuse a mission, if there is any problem, with the first of them."""
+    if not problems:
+        return
+    problems.sort(key=lambda problem: problem.line or sys.maxsize)
+    more = f"\n… and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
+    raise UsageError("\n".join(map(str, problems[:_SHOWN_PROBLEMS])) + more)
+
+
+def _settle_own(own: dict[str, dict[str, Any]], sources: Mapping[Path, GivenValue], folder: FilePath) -> list[Problem]:
+    """Let missions complete their own settings with what lies beside the file, and check them."""
+    problems: list[Problem] = []
+    for name in own:
+        own[name] = dict(known().complete_settings(name, own[name], folder))
+        for place, text in known().check_settings(name, own[name]):
+            item = sources.get((name, str(place[0]))) if place else None
+            key = dotted((name, *(part for part in place if isinstance(part, str))))
+            source, line = (item.source, item.line_within(place[1:])) if item is not None else (name, 0)
+            problems.append(Problem(source, line, f"{key}: {text}"))
+    return problems
 
 
 def describe(loaded: LoadedMission) -> list[SettingRow]:
@@ -301,7 +324,7 @@ def _describe_problem(item: GivenValue, wrong: Wrong) -> Problem:
 def _insert(tree: dict[str, Any], path: Path, value: object) -> None:
     for part in path[:-1]:
         tree = tree.setdefault(part, {})
-    if isinstance(value, dict):
+    if value == {}:
         tree.setdefault(path[-1], value)
     else:
         tree[path[-1]] = value
@@ -343,7 +366,11 @@ def _shown(path: Path, value: object) -> str:
     if isinstance(value, list | tuple):
         shown = ", ".join(_shown(path, item) for item in value[:_SHOWN_ITEMS])
         return f"[{shown}{f', … {len(value)} in all' if len(value) > _SHOWN_ITEMS else ''}]"
-    return "a table" if isinstance(value, dict) else _shorten(str(value))
+    if isinstance(value, dict):
+        from lycosa.config.toml_writer import inline
+
+        return _shorten(inline(value))
+    return _shorten(str(value))
 
 
 def _shorten(text: str) -> str:

@@ -7,7 +7,7 @@ are, and which classes it brings. It is empty until a registry is loaded.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lycosa.config.spelling import nearest
@@ -15,8 +15,12 @@ from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+    from pathlib import Path
 
     from msgspec import Struct
+
+#: A place within settings: keys of tables, and numbers of items in lists.
+Place = tuple[str | int, ...]
 
 _NAME = r"[A-Za-z][A-Za-z0-9_-]*"
 
@@ -35,6 +39,12 @@ class MissionTable(Protocol):
 
     def own_settings(self, name: str) -> type[Struct] | None:
         """The struct of the settings that it brings itself; None where there is no such mission, or none in it."""
+
+    def complete_settings(self, name: str, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        """Its own settings with what they name beside the mission file put into them."""
+
+    def check_settings(self, name: str, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        """What is wrong with its own settings beyond their types: where, and what is allowed."""
 
     def read_settings(self, text: str) -> Mapping[str, Any] | None:
         """The settings in a file of a form that only a mission knows; None where none does."""
@@ -63,6 +73,12 @@ class _NoMissions:
 
     def own_settings(self, name: str) -> type[Struct] | None:
         return None
+
+    def complete_settings(self, name: str, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        return settings
+
+    def check_settings(self, name: str, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        return ()
 
     def read_settings(self, text: str) -> Mapping[str, Any] | None:
         return None

@@ -17,6 +17,8 @@ _WORDS = {
     "yes-no": "true or false",
     "text": "text",
     "list": "list of texts",
+    "table": "table",
+    "tables": "list of tables",
 }
 _TITLES = {"": "At the top", "hosts": '`[hosts."example.org"]`'}
 
@@ -97,7 +99,7 @@ def _kind(field: Field | None) -> str:
 
 def _default(field: Field) -> str:
     value = field.default
-    if value is None or value == "" or value == ():
+    if value is None or value in ("", (), {}):
         return "–"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 

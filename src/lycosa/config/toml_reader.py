@@ -12,6 +12,7 @@ from typing import Any
 from lycosa.config.fields import (
     GivenValue,
     Path,
+    Place,
     Problem,
     dotted,
     field_at,
@@ -21,8 +22,6 @@ from lycosa.config.fields import (
     unknown_part,
 )
 from lycosa.config.mission_table import known
-
-Place = tuple[str | int, ...]
 
 _TOKEN = re.compile(
     r"""(?P<newline>\n)|(?P<comment>\#[^\n]*)
@@ -63,9 +62,10 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
     strange = {name for name in _names(data.get("missions")) if not is_table((name,)) and not known().has(name)}
     for path, value in _leaves({key: value for key, value in data.items() if key not in strange}, ()):
         line = _line_of(path, lines)
-        if field_at(path):
+        if field := field_at(path):
             items = tuple(lines.get((*path, n), line) for n in range(len(value))) if isinstance(value, list) else ()
-            given.append(GivenValue(path, value, source, line, item_lines=items))
+            inner = _lines_within(path, lines) if field.kind in ("table", "tables") else {}
+            given.append(GivenValue(path, value, source, line, item_lines=items, inner_lines=inner))
         elif is_table(path):
             if value == {} and path[0] == "hosts":
                 given.append(GivenValue(path, value, source, line))
@@ -75,6 +75,12 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
         else:
             problems.append(Problem(source, _line_of(unknown_part(path), lines), unknown_key(path)))
     return given, problems
+
+
+def _lines_within(path: Path, lines: Mapping[Place, int]) -> dict[Place, int]:
+    """The lines of what stands in a table, by the places in it."""
+    size = len(path)
+    return {place[size:]: line for place, line in lines.items() if len(place) > size and place[:size] == path}
 
 
 def _names(missions: object) -> list[str]:
@@ -107,7 +113,8 @@ class _Walk:
         self.lines = lines
         self.table: Place = ()
         self.key: list[str] = []
-        self.header = False
+        self.header = 0  # brackets of the header that is being read
+        self.tables: dict[Place, int] = {}  # lists of tables, with the number of the last one in each
         self.in_key = True
         self.open: list[tuple[str, Place]] = []  # ("[" or "{", the path of what was opened)
         self.at: Place = ()  # path of the value that is being read
@@ -115,7 +122,7 @@ class _Walk:
 
     def end_line(self) -> None:
         if not self.open:
-            self.key, self.in_key, self.header = [], True, False
+            self.key, self.in_key, self.header = [], True, 0
 
     def word(self, word: str, line: int) -> None:
         if self.in_key:
@@ -155,12 +162,24 @@ class _Walk:
 
     def _mark_header(self, mark: str, line: int) -> None:
         if mark == "[":
-            self.header = True
+            self.header += 1
         elif self.header and self.key:
-            self.table = tuple(self.key)
+            self.table = self._find_table(self.key, is_item=self.header > 1)
             for n in range(1, len(self.table) + 1):
                 self.lines.setdefault(self.table[:n], line)
-            self.key, self.in_key, self.header = [], False, False
+            self.key, self.in_key, self.header = [], False, 0
+
+    def _find_table(self, key: list[str], *, is_item: bool) -> Place:
+        """The place of a table by its header: of [[lists]] the next item, and below one the last."""
+        place: Place = ()
+        for part in key[:-1]:
+            place = (*place, part)
+            if place in self.tables:
+                place = (*place, self.tables[place])
+        place = (*place, key[-1])
+        if is_item:
+            self.tables[place] = self.tables.get(place, -1) + 1
+        return (*place, self.tables[place]) if place in self.tables else place
 
 
 def _leaves(data: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from lycosa.config import value_parsers
 from lycosa.config.fields import Field, Path, field_at, nearest
@@ -55,6 +55,9 @@ _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
 #: Beyond it a JSON reader and SQLite's 64-bit columns no longer agree on the number.
 _LARGEST = 2**53
+#: Bounds of a table whose content is a mission's own: worker processes get it with their command line.
+_TABLE_CHARS = 100_000
+_TABLE_DEPTH = 20
 
 
 def validate(path: Path, value: object) -> object:
@@ -74,6 +77,8 @@ def validate(path: Path, value: object) -> object:
     check = _HOST_CHECKS.get(path[2]) if path[0] == "hosts" else CHECKS.get(path)
     if field.kind == "text":
         return _validate_text(value, check)
+    if field.kind in ("table", "tables"):
+        return _validate_tables(field, value)
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple):
         raise Wrong("a list of texts")
@@ -88,6 +93,8 @@ def parse(path: Path, text: str) -> object:
         return validate(path, split_list(path, text))
     if field.kind in ("text", "choice"):
         return validate(path, text)
+    if field.kind in ("table", "tables"):
+        return validate(path, _as_table(text))
     if field.kind == "yes-no":
         word = text.strip().lower()
         return validate(path, word in _YES if word in _YES | _NO else text)
@@ -167,6 +174,44 @@ def _validate_items(items: Iterable[object], check: Callable[[str], str] | None)
     if bad:
         raise Wrong(bad[0].allowed, item=bad[0].item, others=tuple(bad[1:]))
     return tuple(good)
+
+
+def _validate_tables(field: Field, value: object) -> object:
+    """A table, or a list of them, of plain values; what they mean is the mission's to check."""
+    if field.kind == "table" and not isinstance(value, Mapping):
+        raise Wrong("a table")
+    items = value if isinstance(value, list | tuple) else [None]
+    if field.kind == "tables" and not all(isinstance(item, Mapping) for item in items):
+        raise Wrong("a list of tables")
+    plain = _as_plain(value, depth=0)
+    if len(repr(plain)) > _TABLE_CHARS:
+        raise Wrong(f"tables of up to {_TABLE_CHARS:,} characters")
+    return plain
+
+
+def _as_plain(value: object, *, depth: int) -> object:
+    """Nested tables and lists as dicts and lists of plain values."""
+    if depth > _TABLE_DEPTH:
+        raise Wrong(f"tables that are nested up to {_TABLE_DEPTH} deep")
+    if isinstance(value, Mapping):
+        return {_validate_text(key, None): _as_plain(item, depth=depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_plain(item, depth=depth + 1) for item in value]
+    if isinstance(value, str):
+        return _validate_text(value, None)
+    if isinstance(value, bool | float) or isinstance(value, int) and abs(value) <= _LARGEST:
+        return value
+    raise Wrong(f"texts, numbers, true, false, lists and tables, and no {type(value).__name__} within them")
+
+
+def _as_table(text: str) -> object:
+    """The tables that a text holds as TOML writes them on one line, or else the text."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"it = {text}")["it"]
+    except (ValueError, RecursionError):
+        return text
 
 
 def _as_number(text: str) -> object:

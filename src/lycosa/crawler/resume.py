@@ -17,7 +17,7 @@ from lycosa.crawler.browsers import fetch_again
 from lycosa.errors import UsageError
 from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.intake.batch import PendingBatch
-from lycosa.judge.admission.rules import Rules
+from lycosa.judge.admission.rules import Rules, UrlJudge
 from lycosa.judge.admission.traps import Tallies
 from lycosa.output.wording import counted
 from lycosa.politeness.backoff import longest_pause
@@ -28,6 +28,7 @@ _GOVERNED_BY = {
     "scope": ("scope", "seeds", "ports", "urls.www_is_domain"),
     "accept-list": ("accept",),
     "reject-list": ("reject",),
+    "no-range": ("own", "missions"),
     "depth": ("limits.depth",),
     "host-budget": ("limits.host_pages",),
     "host-quota": ("limits.host_urls", "limits.host_urls_growth", "limits.host_urls_max"),
@@ -49,11 +50,13 @@ _GOVERNED_BY = {
 _PARTS = ("cut-short", "timeout", "truncated", "corrupt")
 
 
-def resume(mission: Mission, frontier: Frontier, seeds: list[str], *, folder: str, more_seeds: int) -> list[str]:
+def resume(
+    mission: Mission, frontier: Frontier, seeds: list[str], *, folder: str, more_seeds: int, url_judge: UrlJudge | None
+) -> list[str]:
     """Apply the settings of this run to what the last one left; returns what people should know."""
     before = _last_mission(frontier)
     notes = _describe_changes(mission, before, folder=folder, more_seeds=more_seeds)
-    notes += _reopen(mission, before, frontier, seeds)
+    notes += _reopen(mission, before, frontier, seeds, url_judge)
     notes += fetch_again(mission, frontier)
     notes += _store_now(mission, frontier)
     frontier.cap_waits(clock.now() + longest_pause(mission.fetch))
@@ -98,13 +101,15 @@ def _describe_changes(mission: Mission, before: Mission | None, *, folder: str, 
     return [f"The collection {folder} goes on: {'; '.join(news)} (--collection DIR for another)."] if news else []
 
 
-def _reopen(mission: Mission, before: Mission | None, frontier: Frontier, seeds: list[str]) -> list[str]:
+def _reopen(
+    mission: Mission, before: Mission | None, frontier: Frontier, seeds: list[str], url_judge: UrlJudge | None
+) -> list[str]:
     """Judge again what settings had refused that changed since the last run; what traps counted so far still counts."""
     reasons = [reason for reason in _find_governed(mission, before) if reason not in _holding(mission.fetch)]
     if not reasons:
         return []
     frontier.set_meta(UNIFORM, "")
-    rules = Rules(mission, seeds, tallies=Tallies(frontier.tallies))
+    rules = Rules(mission, seeds, tallies=Tallies(frontier.tallies), url_judge=url_judge)
     count = frontier.reopen(reasons, lambda url, depth, host: rules.judge(url, depth=depth, host=host))
     counted_now = PendingBatch().drain(hosts=[], trap_counts=rules.tallies.drain(), weight_updates=[])
     frontier.commit(counted_now, owner="", now=clock.now())

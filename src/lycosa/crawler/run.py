@@ -37,7 +37,7 @@ from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.guarded_quarry import warm
 from lycosa.intake.link_scoring import LinkScoring
-from lycosa.judge.admission.rules import Rules
+from lycosa.judge.admission.rules import Rules, UrlJudge
 from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.judge.priority.policy_factory import is_steered, resolve_order
 from lycosa.model import Discovery
@@ -118,7 +118,7 @@ def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptio
     if options.rounds > 1 and not mission.recrawl.period_h:
         raise UsageError("Several rounds need a period: give the hours between them with --period.")
     if mission.hunted and options.quarry is None:
-        options = replace(options, quarry=load_quarry(mission.hunted))
+        options = replace(options, quarry=load_quarry(mission))
     folder = Path(mission.keep.collection)
     if is_steered(mission):
         link_scoring = LinkScoring(mission, guard_quarry(options.quarry, mission, folder))
@@ -177,7 +177,10 @@ def _prepare(
         frontier.set_meta(UNIFORM, "1")
     else:
         more = len(frontier.given_seeds()) - known
-        notes += resume(mission, frontier, seeds, folder=str(setup.folder), more_seeds=more) + retried
+        notes += resume(
+            mission, frontier, seeds, folder=str(setup.folder), more_seeds=more, url_judge=_url_judge(setup)
+        )
+        notes += retried
     if is_steered(mission) and (note := LinkScoring(mission, None).claim_lessons(frontier)):
         notes.append(note)
     frontier.set_meta("mission", to_toml(mission))
@@ -219,7 +222,7 @@ def _crawl(
         shared,
         start=worker_starter(workers_setup),
         progress=progress,
-        look_again=_late_seeds(mission, frontier, seeds),
+        look_again=_late_seeds(mission, frontier, seeds, _url_judge(setup)),
         browsers=browsers,
         disk_guard=DiskGuard(folder, mission.keep),
     )
@@ -248,6 +251,10 @@ def _crawl(
     with spare:
         frontier.set_meta("last_run", report.as_json())
     return report
+
+
+def _url_judge(setup: CollectionSetup) -> UrlJudge | None:
+    return setup.guarded_quarry.url_judge if setup.guarded_quarry is not None else None
 
 
 def _make_address_guard(mission: Mission, seeds: Iterable[str]) -> AddressGuard:
@@ -279,7 +286,9 @@ def _extracting(
     return extract_beside(mission, options.quarry, folder=folder)
 
 
-def _late_seeds(mission: Mission, frontier: Frontier, seeds: list[str]) -> Callable[[], bool]:
+def _late_seeds(
+    mission: Mission, frontier: Frontier, seeds: list[str], url_judge: UrlJudge | None
+) -> Callable[[], bool]:
     """At the end, judge again what was out of scope before it was known that seeds had moved."""
     count = len(seeds)
 
@@ -289,7 +298,7 @@ def _late_seeds(mission: Mission, frontier: Frontier, seeds: list[str]) -> Calla
         if len(now) == count or mission.scope == "free":
             return False
         count = len(now)
-        rules = Rules(mission, now)
+        rules = Rules(mission, now, url_judge=url_judge)
         return frontier.reopen(["scope"], lambda url, depth, host: rules.judge(url, depth=depth, host=host)) > 0
 
     return look_again

@@ -77,6 +77,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
     tune()
     mission, folder, shared = setup.mission, setup.folder, setup.shared
     frontier = SqliteFrontier(folder / "crawl.db")
+    guarded_quarry = guard_quarry(setup.quarry, mission, folder)
     rules = Rules(
         mission,
         setup.seeds,
@@ -84,6 +85,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         spent=frontier.meta(SPENT) is not None,
         uniform=frontier.meta(UNIFORM) == "1",
         recall=frontier.recall,
+        url_judge=guarded_quarry.url_judge if guarded_quarry is not None else None,
     )
     archive = ArchiveWriter(
         folder / "archive",
@@ -95,7 +97,6 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         requests=mission.keep.requests,
     )
     host_rules = HostRules(mission)
-    guarded_quarry = guard_quarry(setup.quarry, mission, folder)
     link_scoring = LinkScoring(mission, guarded_quarry) if is_steered(mission) else None
     place = WorkerPlace(
         slot=slot,

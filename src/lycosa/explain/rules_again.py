@@ -19,6 +19,7 @@ from lycosa.judge.admission.fetch_rules import PAGE_LIMIT, FetchRules
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.model import State, Target, Verdict
+from lycosa.quarry import Quarry, url_judge
 from lycosa.reasons import explain
 
 _TO_BE_FETCHED = (State.PENDING, State.WAITING)
@@ -76,14 +77,14 @@ class RecordedRobots:
 class RulesAgain:
     """All rules of a mission, for one host of its collection."""
 
-    def __init__(self, collection: Collection, mission: Mission, *, host: str) -> None:
+    def __init__(self, collection: Collection, mission: Mission, *, host: str, quarry: Quarry | None = None) -> None:
         self._rows = collection.rows
         self._mission = mission
         self._host = RecordedHost(host, self._count(_HOST_PAGES, host_key(host)))
         self._host_rules = HostRules(mission)
         self.delay_s, self.per_host = self._host_rules.delay_s(host), self._host_rules.per_host(host)
         self.robots_at, self.robots_status = 0.0, 0
-        self._rules = Rules(mission, collection.seeds(), tallies=Tallies(self._tallies))
+        self._rules = Rules(mission, collection.seeds(), tallies=Tallies(self._tallies), url_judge=url_judge(quarry))
         self._robots = RecordedRobots(collection, mission, self._host_rules)
         self._fetch_rules = FetchRules[RecordedHost](
             mission, self._rules, robots=self._robots, quota=None, page_limit=self._judge_page_limit

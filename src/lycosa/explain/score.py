@@ -43,7 +43,7 @@ def explain(collection: Collection, mission: Mission, row: dict[str, Any], *, qu
         return Score(value, order, rule, {})
     if quarry is None and mission.hunted:
         try:
-            quarry = load_quarry(mission.hunted)
+            quarry = load_quarry(mission)
         except UsageError as error:
             return Score(value, order, f"{rule}; its parts are not known: {error}", {})
     link_and_doc = _find_link(collection, mission, row, quarry) if quarry is not None else None

@@ -20,7 +20,7 @@ def find_wanting(
     if "," not in mission.hunted:
         return {}
     try:
-        quarry = quarry or load_quarry(mission.hunted)
+        quarry = quarry or load_quarry(mission)
     except UsageError:  # `why` tells everything else
         return {}
     if not isinstance(quarry, QuarryUnion):

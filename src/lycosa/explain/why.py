@@ -16,10 +16,13 @@ from lycosa import reasons, urls
 from lycosa.collection.collection import Collection
 from lycosa.collection.graph import InLink
 from lycosa.collection.status import running_crawl
+from lycosa.config.settings import Mission
+from lycosa.errors import UsageError
 from lycosa.explain import score
 from lycosa.explain.address import AddressForms, read_address, spellings
 from lycosa.explain.rules_again import Discovered, RulesAgain, Ruling
 from lycosa.explain.wanting import find_wanting
+from lycosa.extract.quarry_loader import load_quarry
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES, State
@@ -227,7 +230,7 @@ class _Explainer:
         url, row = self._find_spelling(address)
         host = urls.host_of(url)
         running = running_crawl(self._collection.path)
-        rules_again = RulesAgain(self._collection, mission, host=host)
+        rules_again = RulesAgain(self._collection, mission, host=host, quarry=self._quarry or _load_ranges(mission))
         linked = self._find_links(url) if links else None
         finding = self._finding(row, linked)
         rules = rules_again.judge(url, finding)
@@ -396,6 +399,16 @@ class _Explainer:
             if count <= _LINKS:
                 first.append(link)
         return Links(count, first)
+
+
+def _load_ranges(mission: Mission) -> Quarry | None:
+    """The quarry of a mission that has settings of its own, as it may have ranges; None where it cannot be loaded."""
+    if not any(mission.own.get(name) for name in mission.missions):
+        return None
+    try:
+        return load_quarry(mission)
+    except UsageError:  # everything else is told
+        return None
 
 
 def _conclude(rules: list[Ruling]) -> bool | None:

@@ -23,7 +23,7 @@ import msgspec
 
 from lycosa.errors import UsageError
 from lycosa.extract.messages import REQUEST, Notice, QuarryRefused, Ready, Setup, WorkerEnded, WorkerStarted, frame
-from lycosa.extract.quarry_loader import load_quarry
+from lycosa.extract.quarry_loader import load_configured
 from lycosa.extract.worker import Extract, serve
 from lycosa.quarry import Quarry, has_extract, name_of
 
@@ -39,7 +39,7 @@ Load = Callable[[Setup], T]
 
 def load_named(setup: Setup) -> Quarry:
     """The quarry that the setup names."""
-    return load_quarry(setup.quarry)
+    return load_configured(setup.quarry, setup.settings)
 
 
 def run(arguments: list[str], make: Make[T], load: Load[T]) -> None:

@@ -20,7 +20,7 @@ from lycosa.config.settings import Mission
 from lycosa.extract import extract_main
 from lycosa.extract.messages import ExtractJob, ExtractResult, Setup
 from lycosa.extract.pool import Pool
-from lycosa.extract.quarry_loader import resolve
+from lycosa.extract.quarry_loader import resolve, settings_of
 from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import (
     DueDocument,
@@ -56,6 +56,7 @@ def make_setup(mission: Mission, *, nice: int = 0, log: str = "") -> Setup:
     """The setup of the workers of a mission."""
     return Setup(
         quarry=resolve(mission.hunted),
+        settings=dict(settings_of(mission, mission.hunted)),
         timeout_s=mission.extract.timeout_s,
         cpu_s=mission.extract.cpu_s,
         memory_bytes=mission.extract.memory_bytes,

@@ -6,6 +6,7 @@ Whatever a document made of a worker, only these fields come back: nothing is un
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -70,6 +71,7 @@ class Setup(Struct, frozen=True):
     recycle: int = 2000  # documents after which a worker gives way to a new one
     nice: int = 0  # how much other processes go before
     log: str = ""  # file that gets the stack of a worker that crashes
+    settings: dict[str, Any] = {}  # of the quarry: its mission's own
     options: str = ""  # of the worker's program, as JSON; empty: it has none
 
 

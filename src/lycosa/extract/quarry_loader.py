@@ -13,7 +13,7 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -32,10 +32,29 @@ T = TypeVar("T")
 loading: list[str] = []
 
 
-def load_quarry(name: str) -> Quarry:
-    """Load what is hunted, one quarry or a union of several; UsageError says what is wrong with a name or the code."""
-    parts = [load_object(resolve(part), Quarry, what="quarry") for part in split_hunted(name)]
+def load_quarry(mission: Mission) -> Quarry:
+    """Load what a mission hunts, one quarry or a union of several, each with the mission's own settings.
+
+    UsageError says what is wrong with a name, the code or the settings.
+    """
+    parts = [load_configured(resolve(name), settings_of(mission, name)) for name in split_hunted(mission.hunted)]
     return parts[0] if len(parts) == 1 else QuarryUnion(parts)
+
+
+def load_configured(name: str, settings: Mapping[str, Any]) -> Quarry:
+    """Load a quarry by the name of its class, and have it take a mission's own settings."""
+    quarry = load_object(name, Quarry, what="quarry")
+    try:
+        return quarry.configured(settings) if settings else quarry
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"The quarry {name} cannot use its settings: {describe_error(error)}.") from error
+
+
+def settings_of(mission: Mission, name: str) -> Mapping[str, Any]:
+    """The own settings of one of the quarries that are hunted: those of the mission of that name."""
+    return mission.own.get(name, {}) if is_name(name) else {}
 
 
 def split_hunted(text: str) -> list[str]:

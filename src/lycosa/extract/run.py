@@ -96,7 +96,7 @@ def _parts_with_extract(mission: Mission) -> list[Mission]:
     parts = split_mission(mission)
     if len(parts) == 1:
         return parts
-    return [part for part in parts if has_extract(load_quarry(part.hunted))] or parts[:1]
+    return [part for part in parts if has_extract(load_quarry(part))] or parts[:1]
 
 
 def _extract_files(files: Sequence[str], mission: Mission, options: ExtractOptions, *, out: TextIO) -> Tally:

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from lycosa.extract.quarry_loader import describe_error
+from lycosa.judge.admission.rules import UrlJudge
 from lycosa.model import Link
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry, QuarryUnion, overrides
@@ -32,6 +33,9 @@ class GuardedQuarry:
         self.trusted_kinds = frozenset(quarry.trusted_kinds)
         self.reads_pdf = bool(quarry.reads_pdf)
         self.scores = overrides(quarry, "score")
+        self.chooses_links = overrides(quarry, "chosen_links")
+        #: This, where the rules have to ask it for each address; None: it has no ranges.
+        self.url_judge: UrlJudge | None = self if overrides(quarry, "refuses") else None
         self._log = log
         self._max_links = max_links or None
 
@@ -42,6 +46,31 @@ class GuardedQuarry:
         except (Exception, SystemExit) as error:
             self._log_error("links", doc.url, error)
             return []
+
+    def chosen_links(self, doc: Doc) -> list[Link] | None:
+        """The links of a document that are followed; None: all of them."""
+        try:
+            chosen = self.quarry.chosen_links(doc)
+            return None if chosen is None else [link for link in chosen if isinstance(link, Link)]
+        except (Exception, SystemExit) as error:
+            self._log_error("chosen_links", doc.url, error)
+            return None
+
+    def refuses(self, url: str) -> str:
+        """Why an address is in none of the mission's ranges; empty: it is admitted."""
+        try:
+            return str(self.quarry.refuses(url))
+        except (Exception, SystemExit) as error:
+            self._log_error("refuses", url, error)
+            return ""
+
+    def describe_url(self, url: str) -> str:
+        """What the quarry makes of an address."""
+        try:
+            return str(self.quarry.describe_url(url))
+        except (Exception, SystemExit) as error:
+            self._log_error("describe_url", url, error)
+            return ""
 
     def links_of_error(self, doc: Doc, status: int) -> list[Link]:
         """What an answer with an error status leads to."""

@@ -72,21 +72,33 @@ class LinkFollower:
 
     def follow_page(self, doc: Doc, answer: Answer) -> list[link_codec.Row]:
         """Every link of a page as (address, anchor text, whether it is followed); new ones go into the batch."""
-        links = doc.links if self._guarded_quarry is None else [*doc.links, *self._guarded_quarry.links(doc)]
+        quarry, chosen = self._guarded_quarry, None
+        links = doc.links if quarry is None else [*doc.links, *quarry.links(doc)]
         if "link" in answer.headers:
             links = [*links, *_header_links(answer.headers["link"])]
-        return self.follow_known(links, doc, answer.target)
+        if quarry is not None and quarry.chooses_links and (found := quarry.chosen_links(doc)) is not None:
+            chosen = {link.href for link in found}
+            links = [*links, *(link for link in found if link.href not in {link.href for link in links})]
+        return self.follow_known(links, doc, answer.target, chosen=chosen)
 
-    def follow_known(self, links: list[Link], doc: Doc, target: Target) -> list[link_codec.Row]:
-        """Follow links that were gathered already, as `follow_page` does."""
-        rows = self.follow(links, doc, target)
+    def follow_known(
+        self, links: list[Link], doc: Doc, target: Target, *, chosen: set[str] | None = None
+    ) -> list[link_codec.Row]:
+        """Follow links that were gathered already, as `follow_page` does; of them those that are `chosen`, or all."""
+        rows = self.follow(links, doc, target, chosen=chosen)
         self.link_count += len(rows)
         if doc.modified:
             self._batch.hints += _find_hints(doc, self.resolver, target.host)
         return rows
 
-    def follow(self, links: list[Link], doc: Doc, target: Target, *, first: int = 0) -> list[link_codec.Row]:
-        """Resolve and judge links; `first` is the place on the page of the first of them."""
+    def follow(
+        self, links: list[Link], doc: Doc, target: Target, *, first: int = 0, chosen: set[str] | None = None
+    ) -> list[link_codec.Row]:
+        """Resolve and judge links; `first` is the place on the page of the first of them.
+
+        Where some are `chosen`, by their addresses as written, the others stand among the links of the page and are
+        not followed.
+        """
         (barred, link_rule), link_scoring = self._nofollow.of_page(doc), self._link_scoring
         find, base = self.resolver.find, doc.base
         absolute, root, here = self.resolver.memos(base)
@@ -103,6 +115,9 @@ class LinkFollower:
             if address is urls.UNKNOWN:
                 address = find(href, base)
             if address is None:
+                continue
+            if chosen is not None and href not in chosen:
+                rows.append((address.url, link.text, False))
                 continue
             accepted = address.accepted
             if plain and accepted is not None:

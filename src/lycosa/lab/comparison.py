@@ -40,7 +40,7 @@ def compare(
         missions = [_name_policy(mission, name) for name in names]
         if not mission.hunted:
             raise UsageError("The collection's mission hunts nothing: there is no quarry that could be found sooner.")
-        quarry = load_quarry(mission.hunted)
+        quarry = load_quarry(mission)
         relevance = make_relevance(mission)
 
         def weigh(doc: Doc) -> float:

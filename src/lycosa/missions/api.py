@@ -13,23 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from msgspec import Struct
 
+from lycosa.config.mission_table import Place
 from lycosa.export.definition import Export, NoOptions, Written
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+    from pathlib import Path
 
     from lycosa.analysis.analyzer import Analyzer
     from lycosa.collection.collection import Collection
     from lycosa.collection.property_graph import PropertyGraph
     from lycosa.config.settings import Mission
     from lycosa.output.html_page import Section
+    from lycosa.output.table import Format
     from lycosa.quarry import Quarry
 
 __all__ = [
+    "ChangesAsked",
     "CrawlOption",
     "Export",
     "FinishedRound",
@@ -50,6 +54,18 @@ class SideDatabase(Struct, frozen=True):
     #: "package.module:function" of (into, source, *, name) -> notes, which brings its rows into another collection, as
     #: often as it is called; empty: it stays behind.
     merge: str = ""
+    #: The name before its tables in `lycosa query`; empty: they cannot be asked.
+    query_name: str = ""
+    #: "package.module:function" of (collection), which brings it up to date before it is asked.
+    prepare: str = ""
+
+
+class ChangesAsked(Struct, frozen=True):
+    """Which changes of records are to be told; empty: those of the last round, extraction or import."""
+
+    since: str = ""  # the number of a round, or a time
+    until: int | None = None
+    host: str = ""
 
 
 class CrawlOption(Struct, frozen=True):
@@ -99,8 +115,19 @@ class MissionPlugin(Protocol):
     def own_settings(self) -> type[Struct] | None:
         """Its own settings, which stand in the table [NAME] of a mission file: a frozen struct with a default for each.
 
-        The text under each field is its meaning. `lycosa.config.mission_settings.read_own` reads them of a mission.
+        The text under each field is its meaning. A field may be a whole table (dict[str, Any]) or a list of tables
+        (tuple[dict[str, Any], …]), which is kept as it was given, for `check_settings` to check.
+        `lycosa.config.mission_settings.read_own` reads them of a mission.
         """
+
+    def complete_settings(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        """Its own settings, with what they name in files of this folder put into them: a collection keeps them whole.
+
+        It is asked before `check_settings`; UsageError says what is wrong with a file.
+        """
+
+    def check_settings(self, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        """What is wrong with its own settings beyond their types: the place, as ("ranges", 2, "match"), and why."""
 
     def read_settings(self, text: str) -> Mapping[str, Any] | None:
         """The settings in a file of a form of its own, as the tables of a mission file; None where it is none."""
@@ -129,6 +156,21 @@ class MissionPlugin(Protocol):
     def side_databases(self) -> Iterable[SideDatabase]:
         """What it keeps beside the database of the crawl."""
 
+    def record_changes(self, collection: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> bool:
+        """Write what became of records, for `lycosa changes --records`; False: it keeps no versions of them."""
+
+    def query_languages(self) -> Mapping[str, str]:
+        """Languages for its records in `lycosa query`: the name ("xpath"), and "package.module:function" of
+        (collection, query, *, seconds) -> names of the columns, and rows.
+        """
+
+    def refresh(self, collection: Collection) -> Iterable[str]:
+        """Bring what it keeps beside the database of the crawl up to date; gives sentences for people.
+
+        It is asked before records are replaced (an extraction, a crawl that goes on), after an extraction, and after
+        each round of a crawl before `after_round`. It must do no harm to be asked twice.
+        """
+
     def crawl_options(self) -> Iterable[CrawlOption]:
         """What may be asked for after each round of a crawl."""
 
@@ -146,6 +188,12 @@ class PlainMission:
 
     def own_settings(self) -> type[Struct] | None:
         return None
+
+    def complete_settings(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        return settings
+
+    def check_settings(self, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        return ()
 
     def read_settings(self, text: str) -> Mapping[str, Any] | None:
         return None
@@ -172,6 +220,15 @@ class PlainMission:
         return ()
 
     def side_databases(self) -> Iterable[SideDatabase]:
+        return ()
+
+    def record_changes(self, collection: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> bool:
+        return False
+
+    def query_languages(self) -> Mapping[str, str]:
+        return {}
+
+    def refresh(self, collection: Collection) -> Iterable[str]:
         return ()
 
     def crawl_options(self) -> Iterable[CrawlOption]:

@@ -7,6 +7,7 @@ no command but its own.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lycosa.config import mission_table
-from lycosa.errors import UsageError
+from lycosa.errors import LycosaError, UsageError
 from lycosa.missions.api import MissionPlugin, PlainMission, SideDatabase, brings
 
 if TYPE_CHECKING:
@@ -171,6 +172,26 @@ def graph_of(collection: Collection) -> Iterator[PropertyGraph]:
     yield web_graph(collection)
 
 
+def databases_to_query(collection: Collection, sql: str) -> dict[str, Path]:
+    """The databases of missions that a statement names, brought up to date, by the name before their tables."""
+    found = {}
+    databases: Iterator[SideDatabase] = gather(lambda plugin: plugin.side_databases(), every())
+    for database in databases:
+        if database.query_name and f"{database.query_name}." in sql:
+            if database.prepare:
+                load_attribute(database.prepare, what="database")(collection)
+            found[database.query_name] = collection.path / database.name
+    return found
+
+
+def query_language(name: str) -> Any:
+    """The function that answers queries over records in a language."""
+    for plugin in every():
+        if name in (languages := plugin.query_languages()):
+            return load_attribute(languages[name], what="query language")
+    raise UsageError(f"No mission that is installed can be asked in {name}.")
+
+
 def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:
     """Bring what missions keep beside a collection into another one; the sentences for people."""
     notes: list[str] = []
@@ -179,6 +200,21 @@ def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:
         if database.merge and (source / database.name).exists():
             notes += load_attribute(database.merge, what="merge")(into, source, name=name)
     return notes
+
+
+def refresh(folder: str | os.PathLike[str]) -> list[str]:
+    """Let the missions of a collection bring up to date what they keep beside it; the sentences for people."""
+    from lycosa.collection.collection import Collection
+
+    if not (Path(folder) / "crawl.db").exists():
+        return []
+    try:
+        with Collection(folder) as collection:
+            plugins = [find(name) for name in collection.mission.missions if Registry().has(name)]
+            keeping = [plugin for plugin in plugins if brings(plugin, "refresh")]
+            return list(gather(lambda plugin: plugin.refresh(collection), keeping))
+    except LycosaError:  # damaged, or of another version: what opens it next says so, and repairs it
+        return []
 
 
 class Registry:
@@ -195,6 +231,12 @@ class Registry:
 
     def own_settings(self, name: str) -> type[Struct] | None:
         return find(name).own_settings() if self.has(name) else None
+
+    def complete_settings(self, name: str, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        return find(name).complete_settings(settings, folder)
+
+    def check_settings(self, name: str, settings: Mapping[str, Any]) -> Iterable[tuple[mission_table.Place, str]]:
+        return find(name).check_settings(settings)
 
     def read_settings(self, text: str) -> Mapping[str, Any] | None:
         readers = (plugin for plugin in ours() if brings(plugin, "read_settings"))

@@ -81,7 +81,12 @@ class ArchiveReplay:
         self.catalogue = catalogue
         self._limits = mission.limits if bounded else LimitSettings()
         self._archive = ArchiveInPlace(Path(), prefix="", max_bytes=0, software="", info={})
-        self._rules = rules = Rules(mission, frontier.seeds(), tallies=Tallies(frontier.tallies))
+        self._rules = rules = Rules(
+            mission,
+            frontier.seeds(),
+            tallies=Tallies(frontier.tallies),
+            url_judge=guarded_quarry.url_judge if guarded_quarry is not None else None,
+        )
         link_scoring = LinkScoring(mission, guarded_quarry) if is_steered(mission) else None
         if link_scoring is not None:
             link_scoring.claim_lessons(frontier)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -19,6 +20,8 @@ from lycosa.explain.why import Host, Why, explain
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
+from lycosa.missions.records.database import RecordVersion, open_store
+from lycosa.missions.records.database.tables import NAME as RECORDS_NAME
 from lycosa.quarry import Quarry
 from lycosa.serve.link_index import count_inlinks, list_inlinks
 from lycosa.serve.list_definitions import LISTS
@@ -72,6 +75,16 @@ class PageRecord(Struct, frozen=True):
     data: dict[str, Any]
 
 
+class VersionedRecord(Struct, frozen=True):
+    """A record of the page's address through the rounds, with what it held each time, the newest first."""
+
+    id: int
+    kind: str
+    key: str
+    is_gone: bool
+    versions: list[RecordVersion]
+
+
 class OutLink(Struct, frozen=True):
     """A link of a page."""
 
@@ -103,6 +116,7 @@ class PageView(Struct):
     inlinks: list[InLink] = []
     inlink_count: int = 0
     records: list[PageRecord] = []
+    history: list[VersionedRecord] = []
     parts: dict[str, str] = field(default_factory=lambda: PARTS)
 
 
@@ -165,6 +179,7 @@ def show_page(request: PageRequest) -> View:
             view.inlinks = list(list_inlinks(index, collection, page.url, limit=_SHOWN_LINKS))
     elif part == "records":
         view.records = list(_records(collection, view))
+        view.history = list(_history(collection, page.url))
     elif part == "copies":
         _compare(collection, page, view, asked_round(request, "with"))
     return View("page.html", view)
@@ -245,6 +260,16 @@ def _records(collection: Collection, view: PageView) -> Iterator[PageRecord]:
                 yield PageRecord(number, kind, mission or "", {"": str(data)[:1000]})
 
 
+def _history(collection: Collection, url: str) -> Iterator[VersionedRecord]:
+    """Records with their versions, where the collection keeps them, as of the last time it brought them up to date."""
+    if not (collection.path / RECORDS_NAME).exists():
+        return
+    with open_store(collection, refresh=False) as store:
+        for record in islice(store.records(where="url = ?", values=(url,), gone=True), _SHOWN_RECORDS):
+            versions = store.versions(record.id)[::-1][:_SHOWN_COPIES]
+            yield VersionedRecord(record.id, record.kind, record.key, record.gone, versions)
+
+
 def _compare(collection: Collection, page: Page, view: PageView, other: int | None) -> None:
     """Compare the text of two copies, line by line."""
     older = [copy.round for copy in view.copies if copy.round < view.round]
@@ -293,7 +318,7 @@ def _quarry(collection: Collection) -> Quarry | None:
     if mission.order != "best" or not mission.hunted:
         return None
     try:
-        return load_quarry(mission.hunted)
+        return load_quarry(mission)
     except LycosaError:
         return None
 

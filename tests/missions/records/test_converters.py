@@ -16,6 +16,8 @@ from lycosa.missions.records.converters import KINDS, Value, convert
         ("12. Jänner 2019", "de", "2019-01-12"),
         ("1er août 2019", "fr", "2019-08-01"),
         ("5 de enero de 2021", "es", "2021-01-05"),
+        ("31 December 2023", "en", "2023-12-31"),
+        ("3 d'octubre de 2023", "ca", "2023-10-03"),
         ("15 października 2018 r.", "pl", "2018-10-15"),
         ("31 декабря 2019, 10:00", "ru", "2019-12-31"),
         ("4η Μαΐου 2020", "el", "2020-05-04"),

@@ -1,13 +1,14 @@
 """Admission rules: a normalised URL and what is known of it go in, the first refusal comes out.
 
 `Rules.judge` is asked once for each new address of a crawl; `Rules.explain` tells a person of every rule in turn. The
-order is fixed: scheme, length, scope, reject list, accept list, depth, folders that only repeat themselves, traps.
-Seeds are always visited. What each refusal's code means stands in `reasons.py`.
+order is fixed: scheme, length, scope, reject list, accept list, ranges of the mission, depth, folders that only repeat
+themselves, traps. Seeds are always visited. What each refusal's code means stands in `reasons.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import re2
 
@@ -25,6 +26,7 @@ _MAX_MEM = 64 << 20
 
 #: Lists that list lists; sitemaps.org knows one level, and an endless chain of them is a trap.
 SITEMAP_LEVELS = 5
+NO_RANGE = "no-range"
 
 
 class Patterns:
@@ -69,6 +71,16 @@ def _complaint(setting: str, pattern: str, error: Exception) -> str:
     )
 
 
+class UrlJudge(Protocol):
+    """Who knows which addresses a mission visits, beyond what every crawl can be told: its quarry."""
+
+    def refuses(self, url: str) -> str:
+        """Why an address is in none of its ranges; empty: it is admitted."""
+
+    def describe_url(self, url: str) -> str:
+        """What it makes of an address, in a sentence; empty: nothing."""
+
+
 class Rules:
     """The rules of one mission for the addresses that its seeds lead to."""
 
@@ -81,11 +93,13 @@ class Rules:
         spent: bool = True,
         uniform: bool = False,
         recall: Recall | None = None,
+        url_judge: UrlJudge | None = None,
     ) -> None:
         """`spent`: the stored tallies may hold folders that are refused as repetitions, so they are read.
 
         `uniform`: every known URL was admitted under these same settings, so that none need be judged again. `recall`
-        says what became of an address that is known, so that it is counted once.
+        says what became of an address that is known, so that it is counted once. `url_judge` knows the ranges of the
+        mission; None: it has none.
         """
         www_is_domain = mission.urls.www_is_domain
         self.scope = Scope(mission.scope, seeds, ports=mission.ports, www_is_domain=www_is_domain)
@@ -94,6 +108,7 @@ class Rules:
         self.tallies = Tallies() if tallies is None else tallies
         self.traps = Traps(mission.traps, self.tallies, recall)
         self.repetition = Repetition(mission.traps.near_duplicates, self.tallies, stored=spent)
+        self._url_judge = url_judge
         self._depth = mission.limits.depth
         self._length = mission.traps.url_length
         self.uniform = uniform
@@ -152,6 +167,8 @@ class Rules:
                 return self._judge_reject(texts)
             if self.accept is not None and self.accept.find(*texts) is None:
                 return self._judge_accept(texts)
+        if self._url_judge is not None and (refusal := self._url_judge.refuses(url)):
+            return Verdict(False, NO_RANGE, refusal)
         if 0 <= self._depth < depth:
             return self._judge_depth(depth)
         return None
@@ -160,16 +177,28 @@ class Rules:
         """Every rule in order, by the code of its refusal, with its verdict; nothing is counted."""
         rows = [("scheme", self._judge_scheme(url))]
         if seed:
-            return [*rows, ("seed", Verdict(True, "", "seeds are always visited"))]
+            return [
+                *rows,
+                ("seed", Verdict(True, "", "seeds are always visited")),
+                *self._explain_range(url, seed=True),
+            ]
         texts = url.encode(), file_name(url).encode()
         rows += [
             ("length", self._judge_length(url)),
             ("scope", self.scope.admits(url, host)),
             ("reject-list", self._judge_reject(texts)),
             ("accept-list", self._judge_accept(texts)),
+            *self._explain_range(url),
             ("depth", self._judge_depth(depth)),
         ]
         return [*rows, self.repetition.explain(url, host), *self.traps.explain(url, host)]
+
+    def _explain_range(self, url: str, *, seed: bool = False) -> list[tuple[str, Verdict]]:
+        if self._url_judge is None:
+            return []
+        refusal = "" if seed else self._url_judge.refuses(url)
+        detail = self._url_judge.describe_url(url) or refusal or "the mission admits it"
+        return [(NO_RANGE, Verdict(not refusal, NO_RANGE if refusal else "", detail))]
 
     def _judge_scheme(self, url: str) -> Verdict:
         scheme = url[: url.find(":")]

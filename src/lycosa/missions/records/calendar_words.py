@@ -121,7 +121,7 @@ _NUMERIC = re.compile(r"(?<![\d.])(\d{1,2})\s?([-/.])\s?(\d{1,2})\s?\2\s?(\d{4}|
 _NAME = r"([^\s\d.,/;:()|-]{2,20}(?:_\d+)?)"
 _GLUE = r"[\s.,/-]{0,4}"
 _DAY_FIRST = re.compile(
-    rf"{_DAY}(?:st|nd|rd|th|er|o|a|°|η|ης|го|-го)?{_GLUE}(?:(?:de|del|of|d['’])\s{{0,2}})?{_NAME}"
+    rf"{_DAY}(?:st|nd|rd|th|er|o|a|°|η|ης|го|-го)?{_GLUE}(?:(?:de|del|of)\s{{1,2}}|d['’]\s{{0,2}})?{_NAME}"
     rf"{_GLUE}(?:(?:de|del|do|of|nam)\s{{1,2}})?{_YEAR}"
 )
 _MONTH_FIRST = re.compile(rf"{_NAME}[\s.-]{{1,3}}(\d{{1,2}})(?:st|nd|rd|th)?[\s.,/-]{{1,4}}{_YEAR}")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
-from lycosa.missions.api import PlainMission
+from lycosa.missions.api import ChangesAsked, Export, PlainMission, Report, SideDatabase
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
+    from lycosa.collection.collection import Collection
+    from lycosa.config.mission_table import Place
+    from lycosa.output.table import Format
     from lycosa.quarry import Quarry
 
 
@@ -19,6 +24,21 @@ class RecordsMission(PlainMission):
     summary = "the articles of the seeds' sites as records: text without boilerplate, title, authors, date, language"
     defaults = Path(__file__).with_name("records.toml")
 
+    def own_settings(self) -> type[Struct]:
+        from lycosa.missions.records.settings import RecordsSettings
+
+        return RecordsSettings
+
+    def complete_settings(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        from lycosa.missions.records.description import complete_description
+
+        return complete_description(settings, folder)
+
+    def check_settings(self, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        from lycosa.missions.records.description import check_description
+
+        return check_description(settings)
+
     def quarry(self) -> Quarry:
         from lycosa.missions.records.quarry import Articles
 
@@ -28,7 +48,46 @@ class RecordsMission(PlainMission):
         return {
             "try": "lycosa.missions.records.cli.try_rules:try_rules",
             "learn": "lycosa.missions.records.cli.learn:learn",
+            "index-field": "lycosa.missions.records.cli.index_field:index_field",
+            "health": "lycosa.missions.records.cli.health:health",
+            "import-records": "lycosa.missions.records.cli.import_records:import_records",
         }
+
+    def exports(self) -> Iterable[Export]:
+        from lycosa.missions.records.database.exports import RECORDS_XML
+        from lycosa.missions.records.download_cache import CACHE
+
+        return (CACHE, RECORDS_XML)
+
+    def report(self, collection: Collection) -> Report:
+        from lycosa.missions.records.report import make_report
+
+        return make_report(collection)
+
+    def side_databases(self) -> Iterable[SideDatabase]:
+        database = SideDatabase(
+            "records.db",
+            merge="lycosa.missions.records.database.merge:merge_records",
+            query_name="stored",
+            prepare="lycosa.missions.records.health:refresh_and_watch",
+        )
+        return (database,)
+
+    def record_changes(self, collection: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> bool:
+        from lycosa.missions.records.record_changes import write_record_changes
+
+        write_record_changes(collection, asked, out, form)
+        return True
+
+    def query_languages(self) -> Mapping[str, str]:
+        queries = "lycosa.missions.records.database.xml_queries"
+        return {"xpath": f"{queries}:ask_xpath", "xquery": f"{queries}:ask_xquery"}
+
+    def refresh(self, collection: Collection) -> Iterable[str]:
+        """Bring the records database up to date, and tell where fields are found no more."""
+        from lycosa.missions.records.health import refresh_and_watch
+
+        return refresh_and_watch(collection)
 
 
 plugin = RecordsMission()

@@ -1,11 +1,14 @@
-"""The records quarry: articles of sites that nobody described, without any rule."""
+"""The records quarry: articles of sites that nobody described, or what a description takes of its ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from lycosa.missions.records.article import read_article
-from lycosa.model import Record
+from lycosa.missions.records.description import SiteDescription, is_described, read_description
+from lycosa.missions.records.schema import FoundRecord, Schema
+from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
 
@@ -19,19 +22,81 @@ class Articles(Quarry):
     name = "records"
     version = "1"
 
+    def configured(self, settings: Mapping[str, Any]) -> Quarry:
+        """The quarry of a description, where the settings have one."""
+        return DescribedPages(read_description(settings)) if is_described(settings) else self
+
     def extract(self, doc: Doc) -> Iterable[Record]:
         """The article that a page shows, as one record."""
+        if (found := read_record(doc)) is not None:
+            yield Record("article", found)
+
+
+class DescribedPages(Quarry):
+    """The quarry of described sites: the ranges say where to go, the schemas of their categories what to take."""
+
+    name = "records"
+
+    def __init__(self, description: SiteDescription) -> None:
+        self._description = description
+        self._navigation = description.navigation
+        self.version = description.version
+
+    def recognise(self, doc: Doc) -> str | None:
+        """The category of a leaf page."""
+        found = self._navigation.find(doc.url) if doc.tree is not None else None
+        return found.category if found is not None and found.is_leaf else None
+
+    def chosen_links(self, doc: Doc) -> list[Link] | None:
+        return self._navigation.choose_links(doc)
+
+    def refuses(self, url: str) -> str:
+        navigation = self._navigation
+        return "" if not navigation.ranges or navigation.find(url) is not None else self._description.explain(url)
+
+    def describe_url(self, url: str) -> str:
+        return self._description.explain(url)
+
+    def extract(self, doc: Doc) -> Iterator[Record]:
+        """The records of a leaf page, each with the range and the category that it was found in."""
         if doc.tree is None:
             return
-        found = read_article(doc.tree, url=doc.url, language=doc.language)
-        if len(found.text) >= _LEAST_CHARS and found.title and (found.date or found.authors):
-            yield Record(
-                "article",
-                {
-                    "title": found.title,
-                    "authors": found.authors,
-                    "date": found.date,
-                    "language": found.language,
-                    "text": found.text,
-                },
-            )
+        found = self._navigation.find(doc.url)
+        origin = {} if found is None else {"@category": found.category, "@range": found.name}
+        if found is not None and found.is_leaf and not self._navigation.category_of(found).schema:
+            if (article := read_record(doc)) is not None:
+                yield Record("article", article | origin)
+            return
+        for schema in self._description.schemas_for(doc.url):
+            for record in schema.extract(doc):
+                yield Record(schema.name, _as_data(schema, record) | origin)
+
+
+def read_record(doc: Doc) -> dict[str, Any] | None:
+    """The fields of an article, where a page shows one."""
+    if doc.tree is None:
+        return None
+    found = read_article(doc.tree, url=doc.url, language=doc.language)
+    if len(found.text) < _LEAST_CHARS or not found.title or not (found.date or found.authors):
+        return None
+    return {
+        "title": found.title,
+        "authors": found.authors,
+        "date": found.date,
+        "language": found.language,
+        "text": found.text,
+    }
+
+
+def _as_data(schema: Schema, record: FoundRecord) -> dict[str, Any]:
+    """A record as it is stored: its fields, and the numbers of the rules that gave them where it was not the first."""
+    data = record.as_dict()
+    if schema.key:
+        data["@key"] = [data.get(name) for name in schema.key]
+    numbers = {
+        field.name: number
+        for field in schema.fields
+        if (values := record.values.get(field.name))
+        and (number := next((n for n, rule in enumerate(field.rules) if rule.source == values[0].rule), 0))
+    }
+    return data | {"@rules": numbers} if numbers else data

@@ -41,7 +41,21 @@ _SCHEMAS = Path(__file__).parent / "schemas"
 _MAX_DOTS = 60
 _Result = TypeVar("_Result")
 _FIELD_KEYS = ("rule", "take", "pattern", "convert", "required", "list", "after", "fields")
-_SCHEMA_KEYS = ("name", "version", "records")
+_SCHEMA_KEYS = ("name", "version", "records", "key")
+
+
+class SchemaProblem(UsageError):
+    """A mistake in a schema: the path of the tables and keys to it, and what is allowed there."""
+
+    def __init__(self, text: str, *, path: tuple[str, ...], said: str) -> None:
+        super().__init__(text)
+        self.path = path
+        self.said = said
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """The path in a table of a mission file, where the keys of [schema] stand beside the fields."""
+        return self.path[1:] if self.path[:1] == ("schema",) else self.path
 
 
 class SchemaField(Struct, frozen=True, kw_only=True):
@@ -96,6 +110,7 @@ class Schema(Struct, frozen=True, kw_only=True):
     name: str
     version: str = ""
     records: Rule | None = None
+    key: tuple[str, ...] = ()  # fields by which a record is known again; empty: the first, or its place
     fields: tuple[SchemaField, ...]
 
     def extract(self, doc: Doc, *, incomplete: bool = False) -> list[FoundRecord]:
@@ -188,22 +203,42 @@ def load_schema(source: str | Path) -> Schema:
     if isinstance(source, str) and "\n" in source:
         return read_schema(source, where="the schema")
     path = Path(source)
-    if not path.suffix and (_SCHEMAS / f"{path.name}.toml").is_file() and not path.exists():
+    if has_built_in(str(source)) and not path.exists():
         path = _SCHEMAS / f"{path.name}.toml"
+    return read_schema(read_file(path), where=str(source))
+
+
+def has_built_in(name: str) -> bool:
+    """Whether a schema of this name comes with lycosa."""
+    return name.isidentifier() and (_SCHEMAS / f"{name}.toml").is_file()
+
+
+def read_file(path: Path) -> str:
+    """The text of a schema's file."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE + 1)
         text = content.decode()
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise UsageError(f"{path}: byte {error.start} is no UTF-8, which TOML is written in.") from None
         known = ", ".join(sorted(file.stem for file in _SCHEMAS.glob("*.toml")))
-        raise UsageError(
-            f"{source}: {error.strerror or error}; a schema is a TOML file, or one of those built in: {known}."
-        ) from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{source}: byte {error.start} is no UTF-8, which TOML is written in.") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path}: {reason}; a schema is a TOML file, or one of those built in: {known}.") from None
     if len(content) > MAX_FILE:
-        raise UsageError(f"{source} is larger than {MAX_FILE:,} bytes, the most that a schema may have.")
-    return read_schema(text, where=str(source))
+        raise UsageError(f"{path} is larger than {MAX_FILE:,} bytes, the most that a schema may have.")
+    return text
+
+
+def read_table(name: str, table: Mapping[str, Any]) -> Schema:
+    """Read a schema from its table in a mission file, which names it; SchemaProblem says what is wrong."""
+    head = {key: value for key, value in table.items() if key != "fields"}
+    if "name" in head:
+        raise SchemaProblem(
+            f"{name}: it has two names.", path=("name",), said="its table names it; allowed: no other name"
+        )
+    data = {"schema": head | {"name": name}, "fields": table.get("fields", {})}
+    return _SchemaReader(f"records.schemas.{name}", "").read(data)
 
 
 def read_schema(text: str, *, where: str) -> Schema:
@@ -235,7 +270,21 @@ class _SchemaReader:
         records = self._text(head, "records", ("schema",))
         rule = self._rule(records, ("schema", "records"), nested=False) if records else None
         fields = self._fields(self._table(data, "fields", ()), ("fields",), nested=rule is not None)
-        return Schema(name=name, version=self._text(head, "version", ("schema",)), records=rule, fields=fields)
+        return Schema(
+            name=name,
+            version=self._text(head, "version", ("schema",)),
+            records=rule,
+            key=self._key(head, fields),
+            fields=fields,
+        )
+
+    def _key(self, head: Mapping[str, Any], fields: Sequence[SchemaField]) -> tuple[str, ...]:
+        value = head.get("key", [])
+        names = [value] if isinstance(value, str) else value
+        known = [one.name for one in fields]
+        if not isinstance(names, list) or not all(name in known for name in names):
+            raise self._wrong(("schema", "key"), f"found {value!r:.40}; allowed: one or several of {', '.join(known)}")
+        return tuple(names)
 
     def _fields(self, tables: Mapping[str, Any], path: tuple[str, ...], *, nested: bool) -> tuple[SchemaField, ...]:
         if not tables:
@@ -308,4 +357,5 @@ class _SchemaReader:
 
     def _wrong(self, path: tuple[str, ...], said: str) -> UsageError:
         line = next((self.lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self.lines), 0)
-        return UsageError(f"{self.where}{f', line {line}' if line else ''}: {'.'.join(path)}: {said}.")
+        text = f"{self.where}{f', line {line}' if line else ''}: {'.'.join(path)}: {said}."
+        return SchemaProblem(text, path=path, said=said)

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
 
+from lycosa import urls
+from lycosa.config.command_options import load_command_line, request_options
 from lycosa.errors import Partial, UsageError
 from lycosa.output.table import printable
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
+    from lycosa.config.settings import Mission
+    from lycosa.missions.records.description import SiteDescription
     from lycosa.missions.records.schema import FieldValue, Schema, SchemaField
     from lycosa.parse import Doc
 
 _MAX_PAGE = 64 << 20
 _MAX_LINE = 1 << 20
+#: Pages that are asked for together.
+_BATCH = 50
 _SHOWN_VALUES = 5
 _SHOWN_CHARS = 100
 
@@ -30,6 +38,28 @@ class TriedPage(NamedTuple):
     name: str
     path: Path
     url: str
+
+    @property
+    def is_address(self) -> bool:
+        """Whether it is looked for in the collection or on the network, and not among files."""
+        return "://" in self.name and urls.normalise(self.name) is not None
+
+
+class TriedSchemas(NamedTuple):
+    """What is tried: one schema, or the description of a mission, whose ranges choose one."""
+
+    schema: Schema | None
+    description: SiteDescription | None
+
+    def choose(self, url: str) -> list[Schema]:
+        """The schemas for a page."""
+        if self.schema is not None:
+            return [self.schema]
+        return self.description.schemas_for(url) if self.description is not None else []
+
+    def explain(self, url: str) -> str:
+        """Why there is none."""
+        return self.description.explain(url) if self.description is not None else ""
 
 
 @click.command("try", short_help="Show what the rules of a schema give on a page.")
@@ -42,35 +72,79 @@ class TriedPage(NamedTuple):
 @click.option(
     "--format", "form", type=click.Choice(["text", "jsonl"]), help="Default: text on a terminal, jsonl in a pipe."
 )
-def try_rules(schema: str, pages: tuple[str, ...], listed: str | None, url: str, form: str | None) -> None:
+@request_options
+def try_rules(
+    schema: str, pages: tuple[str, ...], listed: str | None, url: str, form: str | None, **options: Any
+) -> None:
     """Show what each rule of a schema gives on pages, and where it stands in their source as LINE:COLUMN.
 
-    SCHEMA is a TOML file, or one that is built in, such as article. In a pipe each record is one line.
+    SCHEMA is a TOML file, one that is built in, such as article, or a mission file whose ranges choose the schema. A
+    page is a file, or a URL: then it comes from the collection, or is fetched once. In a pipe each record is one line.
 
     \b
     lycosa try book.toml page.html
+    lycosa try press.toml https://news.example/2026/05/story.html --collection press
     lycosa try article --pages list.jsonl > records.jsonl
     """
-    from lycosa.missions.records.schema import load_schema
-
-    rules = load_schema(schema)
+    schemas, mission = _load_schemas(schema, options)
     text = (form or ("text" if sys.stdout.isatty() else "jsonl")) == "text"
     given = [TriedPage(page, Path(page), url) for page in pages]
     if not given and listed is None:
-        raise UsageError("Name a page to try: a file, or --pages LIST.jsonl.")
+        raise UsageError("Name a page to try: a file, a URL, or --pages LIST.jsonl.")
     tried, failed = 0, 0
-    for page in (*given, *(_read_list(listed) if listed is not None else ())):
+    for page, doc in _read_pages(chain(given, _read_list(listed) if listed is not None else ()), mission):
         tried += 1
-        try:
-            doc = _read_page(page)
-        except OSError as error:
+        if isinstance(doc, str):
             failed += 1
-            click.echo(f"lycosa: {page.name}: {error.strerror or error}", err=True)
+            click.echo(f"lycosa: {printable(doc)}", err=True)
             continue
-        for line in _describe(rules, doc, page.name) if text else _encode(rules, doc, page.name):
+        for line in _describe(schemas, doc, page.name) if text else _encode(schemas, doc, page.name):
             click.echo(line)
     if failed:
         raise Partial(f"{counted(failed, 'page')} of {tried} could not be read.")
+
+
+def _load_schemas(word: str, options: dict[str, Any]) -> tuple[TriedSchemas, Mission]:
+    """The schema, or the mission with a description, that a word names; and the settings of requests."""
+    from lycosa.missions.records.description import is_described, read_description
+    from lycosa.missions.records.schema import load_schema
+
+    if not _is_mission(word):
+        schema = load_schema(word)
+        return TriedSchemas(schema, None), load_command_line((), options).loaded.mission
+    mission = load_command_line((word,), options).loaded.mission
+    settings = mission.own.get("records", {})
+    if not is_described(settings):
+        return TriedSchemas(load_schema("article"), None), mission
+    return TriedSchemas(None, read_description(settings)), mission
+
+
+def _is_mission(word: str) -> bool:
+    """Whether a file is a mission: it has settings, and no schema of its own."""
+    try:
+        with open(word, "rb") as file:
+            keys = tomllib.loads(file.read(_MAX_LINE).decode()).keys()
+    except (OSError, ValueError, RecursionError):
+        return False
+    return "schema" not in keys and bool({"missions", "records"} & keys)
+
+
+def _read_pages(pages: Iterable[TriedPage], mission: Mission) -> Iterator[tuple[TriedPage, Doc | str]]:
+    """Each page with what it holds, or with a sentence on why it could not be read; in the order of the pages."""
+    from lycosa.missions.records.page_source import PageSource
+
+    waiting = iter(pages)
+    while batch := list(islice(waiting, _BATCH)):
+        source = PageSource(mission)
+        fetched = source.read(page.name for page in batch if page.is_address)
+        for page in batch:
+            if page.is_address:
+                yield page, fetched.get(page.name) or source.problems.get(page.name, f"{page.name}: no answer")
+                continue
+            try:
+                yield page, _read_page(page)
+            except OSError as error:
+                yield page, f"{page.name}: {error.strerror or error}"
 
 
 def _read_list(name: str) -> Iterator[TriedPage]:
@@ -107,14 +181,24 @@ def _read_page(page: TriedPage) -> Doc:
     return read(page.url or page.path.absolute().as_uri(), {}, body)
 
 
-def _encode(schema: Schema, doc: Doc, page: str) -> Iterator[str]:
+def _encode(schemas: TriedSchemas, doc: Doc, page: str) -> Iterator[str]:
     """One line a record; a page without any has one that is empty."""
-    for found in [record.as_dict() for record in schema.extract(doc)] or [{}]:
-        yield msgspec.json.encode({"page": page, "record": found}).decode()
+    found = [record.as_dict() for schema in schemas.choose(doc.url) for record in schema.extract(doc)]
+    for record in found or [{}]:
+        yield msgspec.json.encode({"page": page, "record": record}).decode()
 
 
-def _describe(schema: Schema, doc: Doc, page: str) -> Iterator[str]:
-    """What a person sees: each field, each of its rules, its values with their places."""
+def _describe(schemas: TriedSchemas, doc: Doc, page: str) -> Iterator[str]:
+    """What a person sees of a page: what each schema gives, or why there is none."""
+    chosen = schemas.choose(doc.url)
+    if not chosen:
+        yield f"{printable(page)}: no schema; {printable(schemas.explain(doc.url))}"
+    for schema in chosen:
+        yield from _describe_schema(schema, doc, page)
+
+
+def _describe_schema(schema: Schema, doc: Doc, page: str) -> Iterator[str]:
+    """Each field, each of its rules, its values with their places."""
     records = schema.extract(doc, incomplete=True)
     said = counted(len(records), "record") if schema.records else "the page is one record"
     yield f"{printable(page)}: {schema.name}, {said}"

@@ -1,0 +1,68 @@
+"""The verb `health`: on what share of the pages each field of the records is found, and where that fell."""
+
+from __future__ import annotations
+
+import click
+
+from lycosa.config.command_options import collection_option, format_option, output_option
+from lycosa.output.destination import opened
+
+
+@click.command(short_help="Tell on how many pages each field of the records is found.")
+@collection_option
+@click.option("--drops", is_flag=True, help="Only fields that are found on fewer pages than before.")
+@format_option
+@output_option
+def health(collection: str, drops: bool, form: str | None, output: str) -> None:
+    """Tell the share of pages on which each field was found: by range, or by host where nothing is described.
+
+    Each round and each version of the rules is a step. A share that fell by more than chance is told with pages to look
+    at and, where those pages still show what the field held before, with a rule that finds it there.
+
+    \b
+    lycosa health
+    lycosa health --drops --format jsonl
+    """
+    from lycosa.collection.collection import Collection
+    from lycosa.missions.records.database.store import open_store
+    from lycosa.missions.records.health import find_drops, measure_health, refresh_and_watch
+    from lycosa.output.table import write
+
+    columns = ("kind", "area", "field", "round", "rules", "pages", "share", "before", "examples", "rule")
+    with Collection(collection) as source:
+        refresh_and_watch(source)
+        with open_store(source) as store, opened(output, form) as (out, chosen):
+            measured = measure_health(store, source)
+            found = {(drop.health.kind, drop.health.area, drop.health.field): drop for drop in find_drops(
+                store, source, measured=measured)}  # fmt: skip
+            shown = [each for each in measured if not drops or each.has_dropped]
+            if chosen == "table":
+                rows = (
+                    (each.kind, each.area, each.field, step.round, step.rules_version, step.pages, f"{step.share:.1%}")
+                    for each in shown
+                    for step in each.steps
+                )
+                write(rows, columns[:7], out, form=chosen)
+                out.writelines(f"\n{drop.tell()}\n" for drop in found.values())
+                return
+            lines = []
+            for each in shown:
+                drop = found.get((each.kind, each.area, each.field))
+                for step in each.steps:
+                    last = drop is not None and step is each.steps[-1]
+                    rule = " | ".join(drop.proposal.rules) if last and drop and drop.proposal else None
+                    lines.append(
+                        (
+                            each.kind,
+                            each.area,
+                            each.field,
+                            step.round,
+                            step.rules_version,
+                            step.pages,
+                            round(step.share, 4),
+                            round(each.base or 0.0, 4) if last else None,
+                            " ".join(drop.examples) if last and drop else None,
+                            rule,
+                        )
+                    )
+            write(lines, columns, out, form=chosen)

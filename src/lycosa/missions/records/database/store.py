@@ -1,0 +1,304 @@
+"""The records database of a collection: records, versions and changes out, new records in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Self
+
+import apsw
+import msgspec
+
+from lycosa import clock
+from lycosa.collection.collection import Collection
+from lycosa.errors import CollectionError
+from lycosa.missions.records.database.matching import FreshRecord
+from lycosa.missions.records.database.model import (
+    Cause,
+    NewRecord,
+    RecordChange,
+    RecordVersion,
+    StoredRecord,
+    What,
+    compare_fields,
+)
+from lycosa.missions.records.database.refresh import refresh_records
+from lycosa.missions.records.database.tables import NAME, open_database, records_errors, write_transaction
+from lycosa.missions.records.database.writer import RecordOrigin, VersionWriter, encode_data
+from lycosa.urls import host_of
+
+_COLUMNS = (
+    "id, kind, url, host, key, category, range, data, number, first_at, changed_at, fetched_at, warc, offset, "
+    "rules_version, quarry, gone"
+)
+_VERSIONS = """
+SELECT id, number, what, cause, at, round, data, fetched_at, warc, offset, rules_version, source
+FROM version WHERE record = ? ORDER BY number"""
+#: A change with the data before it: that of the version with data that came before.
+_CHANGES = f"""
+SELECT version.id AS change, version.what, version.cause, version.at, version.round, version.data AS after,
+       (SELECT data FROM version AS v WHERE v.record = version.record AND v.number < version.number
+        AND v.data IS NOT NULL ORDER BY v.number DESC LIMIT 1) AS before,
+       {", ".join(f"known_records.{name.strip()}" for name in _COLUMNS.split(","))}
+FROM version JOIN known_records ON known_records.id = version.record WHERE version.id > ?"""
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class RecordStore:
+    """The records of a collection with their history; can be used with `with`."""
+
+    def __init__(self, path: Path, database: apsw.Connection) -> None:
+        self.path = path
+        self.connection = database
+        self._rules: dict[str, Mapping[str, Any]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database."""
+        self.connection.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All that the block writes, or nothing."""
+        return write_transaction(self.connection)
+
+    def ensure(self, name: str, version: int, sql: str, *, upgrades: Mapping[int, str] | None = None) -> None:
+        """See that the tables of a package are there; `upgrades` has what brings each earlier version to the next."""
+        with records_errors(self.path), self.transaction():
+            found = self.connection.execute("SELECT version FROM package WHERE name = ?", (name,)).get
+            if found == version:
+                return
+            if found is not None and found > version:
+                raise CollectionError(
+                    f"The tables {name} in {self.path} were made by a newer lycosa (version {found}, this one knows "
+                    f"{version}): upgrade lycosa."
+                )
+            if found is None:
+                self.connection.execute(sql)
+            else:
+                for step in range(found, version):
+                    self.connection.execute((upgrades or {})[step])
+            self.connection.execute("INSERT OR REPLACE INTO package VALUES (?, ?)", (name, version))
+
+    def refresh(self) -> dict[What, int]:
+        """Bring it up to what the crawl's database holds; how many records are new, changed, gone and back."""
+        with records_errors(self.path):
+            return refresh_records(self.connection, self.path.with_name("crawl.db"))
+
+    def records(
+        self,
+        kind: str = "",
+        *,
+        since: float = 0.0,
+        host: str = "",
+        where: str = "",
+        values: Sequence[object] = (),
+        gone: bool = False,
+    ) -> Iterator[StoredRecord]:
+        """The records of now, in the order of their finding; with `gone` also those that are there no more.
+
+        `where` is a condition in SQL over the columns of the view `records`, `since` the time of the last change.
+        """
+        conditions, bound = ["1"], list[object]()
+        for condition, value in (("kind = ?", kind), ("changed_at >= ?", since), ("host = ?", host)):
+            if value:
+                conditions.append(condition)
+                bound.append(value)
+        if not gone:
+            conditions.append("NOT gone")
+        if where:
+            conditions.append(f"({where})")
+            bound.extend(values)
+        sql = f"SELECT {_COLUMNS} FROM known_records WHERE {' AND '.join(conditions)} ORDER BY id"
+        for row in self.rows(sql, bound):
+            yield self._record(row)
+
+    def record(self, number: int) -> StoredRecord | None:
+        """One record, or None."""
+        row = next(self.rows(f"SELECT {_COLUMNS} FROM known_records WHERE id = ?", (number,)), None)
+        return None if row is None else self._record(row)
+
+    def versions(self, number: int) -> list[RecordVersion]:
+        """The versions of a record, the first one first."""
+        return [_version(row) for row in self.rows(_VERSIONS, (number,))]
+
+    def changes(
+        self,
+        *,
+        since: float | None = None,
+        since_round: int | None = None,
+        until_round: int | None = None,
+        after: int = 0,
+    ) -> Iterator[RecordChange]:
+        """What became of records, in its order: after a time, after a round, after the change of a number."""
+        sql, values = _CHANGES, list[object]([after])
+        for condition, value in (
+            ("version.at > ?", since),
+            ("version.round > ?", since_round),
+            ("version.round <= ?", until_round),
+        ):
+            if value is not None:
+                sql += f" AND {condition}"
+                values.append(value)
+        for number, what, cause, at, round_, data, before, *row in self.rows(f"{sql} ORDER BY version.id", values):
+            old = None if before is None or what == "new" else _decode(before)
+            new = None if data is None else _decode(data)
+            yield RecordChange(
+                id=number,
+                what=what,
+                cause=cause,
+                at=at,
+                round=round_,
+                record=self._record(row),
+                before=old,
+                after=new,
+                fields=compare_fields(old, new),
+            )
+
+    def last_change(self) -> int:
+        """The number of the newest change, for `changes(after=…)`; 0: there is none."""
+        return int(self.connection.execute("SELECT max(id) FROM version").get or 0)
+
+    def put(
+        self,
+        records: Iterable[NewRecord],
+        *,
+        at: float = 0.0,
+        cause: Cause = "import",
+        source: str = "",
+        round: int = 0,
+    ) -> dict[What, int]:
+        """Keep records that come from elsewhere: kind, page, quarry and key say which is which.
+
+        One that is known gets a new version if its fields differ; others of its page stay as they are.
+        """
+        writer = VersionWriter(self.connection)
+        with records_errors(self.path), self.transaction():
+            for record in records:
+                self._put_one(writer, record, at or clock.now(), cause, source, round)
+        return writer.counts
+
+    def _put_one(
+        self, writer: VersionWriter, record: NewRecord, at: float, cause: Cause, source: str, round_: int
+    ) -> None:
+        page = self.connection.execute("SELECT id FROM page WHERE url = ?", (record.url,)).get
+        if page is None:
+            self.connection.execute("INSERT INTO page (url, host) VALUES (?, ?)", (record.url, host_of(record.url)))
+            page = self.connection.last_insert_rowid()
+        origin = RecordOrigin(
+            page=page,
+            quarry=record.quarry,
+            cause=cause,
+            at=at,
+            round=round_,
+            fetched_at=record.fetched_at,
+            warc=record.warc,
+            offset=record.offset,
+            rules_version=record.rules_version,
+            source=source,
+        )
+        fresh = FreshRecord(record.kind, encode_data(record.data), record.data, record.key)
+        before = writer.find(page, record.quarry, record.kind, record.key)
+        if not record.gone:
+            writer.write(origin, fresh, before)
+        elif before is not None:
+            writer.remove(origin, before)
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a statement of ours."""
+        with records_errors(self.path):
+            yield from self.connection.execute(sql, values)
+
+    def describe(self, version: str, tables: Mapping[str, Any]) -> None:
+        """Keep the mission's rules of a version, so that a record's rules can be told when they changed."""
+        if self.connection.execute("SELECT 1 FROM description WHERE version = ?", (version,)).get is None:
+            with records_errors(self.path), self.transaction():
+                row = (version, clock.now(), msgspec.json.encode(tables).decode())
+                self.connection.execute("INSERT OR IGNORE INTO description VALUES (?, ?, ?)", row)
+
+    def description(self, version: str) -> Mapping[str, Any]:
+        """The mission's rules of a version, as the tables of a mission file; empty where they are not known."""
+        if version not in self._rules:
+            text = self.connection.execute("SELECT tables FROM description WHERE version = ?", (version,)).get
+            self._rules[version] = _decode(text) if text else {}
+        return self._rules[version]
+
+    def _record(self, row: Sequence[Any]) -> StoredRecord:
+        number, kind, url, host, key, category, range_, text, version, *rest = row
+        first_at, changed_at, fetched_at, warc, offset, rules_version, quarry, gone = rest
+        data = _decode(text)
+        return StoredRecord(
+            id=number,
+            kind=kind,
+            url=url,
+            host=host,
+            key=key,
+            category=category,
+            range=range_,
+            data=data,
+            number=version,
+            first_at=first_at,
+            changed_at=changed_at,
+            fetched_at=fetched_at,
+            warc=warc,
+            offset=offset,
+            rules_version=rules_version,
+            rules=_rules_of(self.description(rules_version), kind, category, data),
+            quarry=quarry,
+            gone=bool(gone),
+        )
+
+
+def open_store(collection: Collection | Path, *, refresh: bool = True) -> RecordStore:
+    """The records database of a collection, made where there is none and brought up to date."""
+    folder = collection if isinstance(collection, Path) else collection.path
+    path = folder / NAME
+    store = RecordStore(path, open_database(path))
+    try:
+        if refresh and path.with_name("crawl.db").exists() and not store.connection.readonly("main"):
+            store.refresh()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _version(row: Sequence[Any]) -> RecordVersion:
+    number, place, what, cause, at, round_, data, fetched_at, warc, offset, rules_version, source = row
+    return RecordVersion(
+        id=number,
+        number=place,
+        what=what,
+        cause=cause,
+        at=at,
+        round=round_,
+        data=None if data is None else _decode(data),
+        fetched_at=fetched_at,
+        warc=warc,
+        offset=offset,
+        rules_version=rules_version,
+        source=source,
+    )
+
+
+def _rules_of(tables: Mapping[str, Any], kind: str, category: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """The rule that gave each field: the first one, unless the record says which."""
+    if not tables:
+        return {}
+    schemas = tables.get("schemas", {})
+    name = tables.get("categories", {}).get(category, {}).get("schema", kind)
+    fields = schemas.get(name, {}).get("fields", {})
+    chosen = data.get("@rules") or {}
+    found = {}
+    for field, settings in fields.items():
+        rules = settings.get("rule", []) if isinstance(settings, dict) else []
+        rules = [rules] if isinstance(rules, str) else rules
+        place = chosen.get(field, 0)
+        if data.get(field) is not None and isinstance(place, int) and 0 <= place < len(rules):
+            found[field] = rules[place]
+    return found

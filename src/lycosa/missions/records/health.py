@@ -1,0 +1,277 @@
+"""Health of extraction: on what share of the pages each field is found, over time, and where it is found no more.
+
+A step is what was read in one round by one version of the rules. Of two steps of a range, or of a host where nothing is
+described, the later one is held against those before it; a share that fell by more than chance is a drop. It is told
+with pages to look at and, where pages still show what the field held before, with a rule that finds it there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from math import sqrt
+from typing import Any
+
+import msgspec
+from msgspec import Struct, to_builtins
+
+from lycosa.collection.collection import Collection
+from lycosa.config.mission_settings import read_own
+from lycosa.errors import LycosaError
+from lycosa.missions.records.converters import convert
+from lycosa.missions.records.database.store import RecordStore, open_store
+from lycosa.missions.records.learning.execution import run_field
+from lycosa.missions.records.learning.learner import Example, learn
+from lycosa.missions.records.learning.places import PageIndex, fold
+from lycosa.missions.records.settings import RecordsSettings
+from lycosa.output.wording import counted
+from lycosa.parse import Doc
+
+#: A drop: at least so many pages, so much less, and so many standard deviations.
+_LEAST_PAGES = 3
+_LEAST_FALL = 0.1
+_DEVIATIONS = 3.0
+#: Earlier steps that a step is held against, and examples that are shown.
+_BASE_STEPS = 5
+_EXAMPLES = 5
+#: Pages that teach a proposed rule, and pages that it is tried on.
+_TEACHING = 6
+_TRYING = 20
+_VALUES = 50
+#: Where a page writes a value that is converted: short texts, and these attributes.
+_WRITTEN_CHARS = 80
+_ATTRIBUTES = ("datetime", "content")
+
+_STEPS = """
+SELECT kind, area, round, rules_version, pages, at FROM health ORDER BY kind, area, round, at, rules_version"""
+_FOUND = "SELECT kind, area, round, rules_version, field, found FROM field_health"
+#: Pages without a record that is known of them, which were read by the rules of now.
+_UNFOUND = """
+SELECT url.url, e.round FROM extracted AS e JOIN page USING (n, round) JOIN url USING (n)
+WHERE e.quarry = 'records' AND e.version = ? AND e.outcome = 'done' AND e.records = 0"""
+#: Records that lack a field, those that had it before first; and those that are gone from pages that are not.
+_LACKING = """
+SELECT record.id, page.url, (SELECT v.data FROM version AS v WHERE v.record = record.id
+    AND json_extract(v.data, ?1) IS NOT NULL ORDER BY v.number DESC LIMIT 1) AS known
+FROM record JOIN page ON page.id = record.page JOIN version ON version.id = record.version
+WHERE record.kind = ?2 AND (record.range = ?3 OR record.range = '' AND page.host = ?3) AND NOT page.gone
+AND (record.gone OR json_extract(version.data, ?1) IS NULL)
+ORDER BY known IS NULL, record.changed_at DESC LIMIT ?4"""
+
+
+class HealthStep(Struct, frozen=True):
+    """What was read in one round by one version of the rules: on which share of the pages a field was found."""
+
+    round: int
+    rules_version: str
+    pages: int
+    share: float
+
+
+class FieldHealth(Struct, frozen=True):
+    """A field of one kind of record in one range, over time."""
+
+    kind: str
+    area: str  # the range, or the host where nothing is described
+    field: str
+    steps: tuple[HealthStep, ...]
+
+    @property
+    def base(self) -> float | None:
+        """The share in the steps before the last one; None: there was none."""
+        earlier = self.steps[-1 - _BASE_STEPS : -1]
+        pages = sum(step.pages for step in earlier)
+        return sum(step.share * step.pages for step in earlier) / pages if pages else None
+
+    @property
+    def has_dropped(self) -> bool:
+        """Whether the last share fell by more than chance."""
+        last, base = self.steps[-1], self.base
+        if base is None or last.pages < _LEAST_PAGES or base - last.share < _LEAST_FALL:
+            return False
+        usual = min(max(base, 0.02), 0.98)
+        return (usual - last.share) / sqrt(usual * (1 - usual) / last.pages) > _DEVIATIONS
+
+
+class ProposedRule(Struct, frozen=True):
+    """A rule that finds a field again, and how good it is on pages that it was not made from."""
+
+    rules: tuple[str, ...]
+    pages: int  # that it was tried on
+    right: int  # on which it gave what the field held before
+
+
+class FieldDrop(Struct, frozen=True):
+    """A field that is found on fewer pages than before."""
+
+    health: FieldHealth
+    examples: tuple[str, ...]
+    former: tuple[str, ...] = ()  # its rules before, where they are others now
+    proposal: ProposedRule | None = None
+
+    def tell(self) -> str:
+        """One sentence about it, and one about what may mend it."""
+        health, last = self.health, self.health.steps[-1]
+        before = health.steps[-2].rules_version
+        since = f"round {last.round}" + (f", with other rules ({last.rules_version})" * (before != last.rules_version))
+        said = (
+            f"{health.kind}.{health.field} in {health.area} was found on {last.share:.0%} of "
+            f"{counted(last.pages, 'page')} in {since}; before: {health.base or 0:.0%}."
+        )
+        if self.examples:
+            said += f" For example {self.examples[0]}."
+        if self.former:
+            said += f" Its rule was: {' | '.join(self.former)}."
+        if self.proposal is not None:
+            tried = f"right on {self.proposal.right} of {counted(self.proposal.pages, 'other page')}"
+            said += f" This rule finds it there, {tried if self.proposal.pages else 'tried on no other page'}: "
+            said += " | ".join(self.proposal.rules)
+        return said
+
+
+def measure_health(store: RecordStore, collection: Collection | None = None) -> list[FieldHealth]:
+    """Every field with its shares over time; with the collection also leaf pages that never had a record."""
+    steps: dict[tuple[str, str], list[tuple[int, str, int]]] = {}
+    unfound = Counter[tuple[str, int, str]]() if collection is None else _count_unfound(store, collection)
+    for kind, area, round_, version, pages, _ in store.rows(_STEPS):
+        total = pages + unfound.get((area, round_, version), 0)
+        steps.setdefault((kind, area), []).append((round_, version, total))
+    shares: dict[tuple[str, str, str], dict[tuple[int, str], float]] = {}
+    for kind, area, round_, version, field, found in store.rows(_FOUND):
+        shares.setdefault((kind, area, field), {})[round_, version] = found
+    return [
+        FieldHealth(
+            kind,
+            area,
+            field,
+            tuple(
+                HealthStep(round_, version, pages, min(1.0, found.get((round_, version), 0.0) / pages))
+                for round_, version, pages in steps[kind, area]
+            ),
+        )
+        for (kind, area, field), found in shares.items()
+    ]
+
+
+def _count_unfound(store: RecordStore, collection: Collection) -> Counter[tuple[str, int, str]]:
+    """Leaf pages of described ranges that never had a record, by range, round and version."""
+    from lycosa.missions.records.description import is_described, read_description
+
+    counts: Counter[tuple[str, int, str]] = Counter()
+    settings = _settings_of(collection)
+    if not is_described(settings):
+        return counts
+    description = read_description(settings)
+    for url, round_ in collection.rows(_UNFOUND, [description.version]):
+        found = description.navigation.find(url)
+        if found is None or not found.is_leaf:
+            continue
+        if store.connection.execute("SELECT 1 FROM page WHERE url = ?", (url,)).get is None:
+            counts[found.name, round_, description.version] += 1
+    return counts
+
+
+def find_drops(
+    store: RecordStore, collection: Collection, *, measured: Sequence[FieldHealth] | None = None, propose: bool = True
+) -> Iterator[FieldDrop]:
+    """The fields that are found on fewer pages than before, with examples and, where one is found, a rule."""
+    for health in measure_health(store, collection) if measured is None else measured:
+        if not health.has_dropped:
+            continue
+        lacking = list(_lacking(store, health))
+        examples = tuple(url for url, _ in lacking[:_EXAMPLES])
+        before, now = (_settings_of_field(store, health, step.rules_version) for step in health.steps[-2:])
+        rules = before.get("rule", [])
+        former = tuple([rules] if isinstance(rules, str) else rules) if rules != now.get("rule", []) else ()
+        kind = str(before.get("convert") or "text")
+        proposal = _propose(collection, health.field, kind, lacking) if propose else None
+        yield FieldDrop(health, examples, former, proposal)
+
+
+def _settings_of_field(store: RecordStore, health: FieldHealth, version: str) -> Mapping[str, Any]:
+    """The table of a field in the rules of a version; empty where it is not known."""
+    schema = store.description(version).get("schemas", {}).get(health.kind, {})
+    found: Mapping[str, Any] = schema.get("fields", {}).get(health.field, {})
+    return found
+
+
+def _lacking(store: RecordStore, health: FieldHealth) -> Iterator[tuple[str, list[Any]]]:
+    """Pages whose record lacks a field, with the values that it had before."""
+    values = (f'$."{health.field}"', health.kind, health.area, _TEACHING + _TRYING)
+    for _, url, known in store.rows(_LACKING, values):
+        value = None if known is None else msgspec.json.decode(known, type=dict[str, Any]).get(health.field)
+        yield url, value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _as_written(page: Doc, index: PageIndex, value: Any, kind: str) -> str:
+    """A value as the page writes it: itself, or the text that is converted to it; empty where there is none."""
+    if kind in ("text", "url"):
+        return value if isinstance(value, str) and index.places(value) else ""
+    attributes = (str(element.attr(name) or "") for element in index.tree.iter_elements() for name in _ATTRIBUTES)
+    for text in chain(index.folded, attributes):
+        if (
+            text
+            and len(text) <= _WRITTEN_CHARS
+            and convert(text, kind, language=page.language, base=page.base) == value
+        ):
+            return text
+    return ""
+
+
+def _propose(
+    collection: Collection, field: str, kind: str, lacking: Sequence[tuple[str, list[Any]]]
+) -> ProposedRule | None:
+    """A rule learned from pages as they are now and the values that they had before, tried on the others of them."""
+    examples = []
+    for url, values in lacking:
+        page = collection.page(url) if values else None
+        if page is None or page.doc.tree is None:
+            continue
+        index = PageIndex(page.doc.tree)
+        written = [text for value in values[:_VALUES] if (text := _as_written(page.doc, index, value, kind))]
+        if index.usable and written:
+            examples.append(Example(page.doc, {field: written}))
+    if not examples:
+        return None
+    teaching = max(1, min(_TEACHING, len(examples) // 2))
+    try:
+        learned = learn(examples, name="proposed", teaching=teaching)
+    except LycosaError:
+        return None
+    rule = learned.rules.get(field)
+    if rule is None or not rule.rules:
+        return None
+    others = examples[teaching:]
+    right = 0
+    for example in others:
+        assert example.page.tree is not None
+        given = {fold(value) for value in run_field(rule, example.page.tree)}
+        right += given == {fold(value) for value in example.values[field]}
+    if others and right * 2 < len(others):
+        return None
+    return ProposedRule(rule.rules, len(others), right)
+
+
+def refresh_and_watch(collection: Collection) -> list[str]:
+    """Bring the records database up to date; sentences about fields that are found on fewer pages than before."""
+    with open_store(collection, refresh=False) as store:
+        if store.connection.readonly("main"):
+            return []
+        _keep_description(store, collection)
+        if not sum(store.refresh().values()):
+            return []
+        return [drop.tell() for drop in find_drops(store, collection)]
+
+
+def _keep_description(store: RecordStore, collection: Collection) -> None:
+    from lycosa.missions.records.description import is_described, read_description
+
+    settings = _settings_of(collection)
+    if is_described(settings):
+        store.describe(read_description(settings).version, settings)
+
+
+def _settings_of(collection: Collection) -> Mapping[str, Any]:
+    settings: Mapping[str, Any] = to_builtins(read_own(collection.mission, "records", RecordsSettings))
+    return settings

@@ -1,0 +1,95 @@
+"""What became of the records, for people and programs: a line per record, or a row per field."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+import msgspec
+
+from lycosa.collection.collection import Collection
+from lycosa.errors import UsageError
+from lycosa.missions.api import ChangesAsked
+from lycosa.missions.records.database.model import WHATS, RecordChange
+from lycosa.missions.records.database.net_changes import before_last, net_changes
+from lycosa.missions.records.database.store import RecordStore, open_store
+from lycosa.output.table import Format, Value, write
+from lycosa.urls import host_pattern
+
+_VALUE_CHARS = 60
+_COLUMNS = ("what", "kind", "url", "key", "cause", "round", "at", "field", "before", "after")
+_CAUSES = {"page": "the page", "rules": "the rules", "import": "an import"}
+
+
+def write_record_changes(collection: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> None:
+    """Write the changes: on a terminal with their sums and the difference in short, else a row for each field."""
+    with open_store(collection) as store:
+        if form != "table":
+            write(_rows(_find(store, collection, asked)), _COLUMNS, out, form=form)
+            return
+        sums = Counter(change.what for change in _find(store, collection, asked))
+        out.write(f"Records: {', '.join(f'{sums[what]:,} {what}' for what in WHATS)}\n")
+        if sums:
+            out.write("\n")
+            lines = (_line(change) for change in _find(store, collection, asked))
+            write(lines, ("url", "what", "kind", "by", "difference"), out, form=form)
+
+
+def _find(store: RecordStore, collection: Collection, asked: ChangesAsked) -> Iterator[RecordChange]:
+    host = host_pattern(asked.host)
+    if not asked.since:
+        after = before_last(store) if asked.until is None else 0
+        since_round = -1 if asked.until is None else asked.until - 1
+        return net_changes(store, after=after, since_round=since_round, until_round=asked.until, host=host)
+    if asked.since.isdecimal() and len(asked.since) < 9:
+        last = collection.rounds[-1].round
+        since, until = int(asked.since), last if asked.until is None else asked.until
+        if not since <= until <= last:
+            raise UsageError(f"There are rounds 1 to {last}: {since} to {until} cannot be compared.")
+        return net_changes(store, since_round=since, until_round=asked.until, host=host)
+    return net_changes(store, since=_time(asked.since), until_round=asked.until, host=host)
+
+
+def _time(text: str) -> float:
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"--since is {text[:40]!r}; allowed: the number of a round, or a time: 2026-11-18, 2026-11-18T06:30."
+        ) from None
+
+
+def _rows(changes: Iterable[RecordChange]) -> Iterator[tuple[Value, ...]]:
+    for change in changes:
+        record = change.record
+        at = datetime.fromtimestamp(change.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        head = (change.what, record.kind, record.url, record.key, change.cause, change.round, at)
+        for field in change.fields:
+            yield (*head, field.name, _cell(field.before), _cell(field.after))
+        if not change.fields:
+            yield (*head, None, None, None)
+
+
+def _line(change: RecordChange) -> tuple[Value, ...]:
+    record = change.record
+    if change.what == "changed":
+        said = "; ".join(f"{field.name}: {_short(field.before)} → {_short(field.after)}" for field in change.fields)
+    else:
+        said = next((_short(value) for value in record.fields.values() if value not in (None, "", [], {})), "")
+    return record.url, change.what, record.kind, _CAUSES[change.cause], said
+
+
+def _cell(value: Any) -> Value:
+    if value is None or isinstance(value, str | int | float) and not isinstance(value, bool):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = " ".join(str(_cell(value)).split())
+    return text if len(text) <= _VALUE_CHARS else f"{text[: _VALUE_CHARS - 1]}…"
