@@ -10,6 +10,8 @@ import pytest
 from support.looked_at_web import make_looked_at
 from support.serve_client import ServeClient, serving
 
+from lycosa.collection.property_graph import NodeTable, PropertyGraph, RelationTable
+from lycosa.serve.graph_data import read_property_graph
 from lycosa.serve.graph_layout import lay_out
 
 
@@ -51,7 +53,7 @@ def test_hosts_pages_and_the_missions_own_are_drawn(client: ServeClient) -> None
     labels = {node["label"] for node in pages["nodes"]}
     assert {"Rivers of the plain", "About us", "Other lake"} <= labels
     assert any(node["kind"] == "not stored" for node in pages["nodes"])
-    assert client.get("/c/web/graph.json?by=mission").json["part"]["edges"]
+    assert client.get("/c/web/graph.json?by=mission").json["by"] == "page"  # this mission brings none
 
 
 def test_the_part_around_a_start_is_bounded(client: ServeClient) -> None:
@@ -62,8 +64,26 @@ def test_the_part_around_a_start_is_bounded(client: ServeClient) -> None:
     around = client.get("/c/web/graph.json?by=host&start=other.example").json["part"]
     assert "site.example" in {node["key"] for node in around["nodes"]}
     assert client.get("/c/web/graph.json?by=page&host=other.example").json["part"]["nodes"][0]["label"] == "Other lake"
-    found = client.get("/c/web/graph.json?by=mission&start=other").json["part"]
-    assert found["nodes"] and "Other" in found["nodes"][0]["label"]
+
+
+def test_a_missions_graph_is_cut_to_what_was_asked_for() -> None:
+    """Around a name, of some kinds, or the best linked nodes."""
+    people = NodeTable(
+        "Author", {"key": "STRING", "name": "STRING"}, lambda: iter([(f"a{n}", f"Ana {n}") for n in range(9)])
+    )
+    papers = NodeTable(
+        "Pdf",
+        {"key": "STRING", "title": "STRING", "url": "STRING"},
+        lambda: iter([("p", "Rivers", "https://a.example/")]),
+    )
+    wrote = RelationTable("HasAuthor", "Pdf", "Author", {}, lambda: iter([("p", f"a{n}") for n in range(8)]))
+    graph = PropertyGraph((people, papers), (wrote,), "1")
+    part = read_property_graph(graph, start="", kinds=frozenset(), limit=4)
+    assert part.nodes[0].label == "Rivers" and part.nodes[0].address == "https://a.example/" and part.is_cut
+    part = read_property_graph(graph, start="ana 3", kinds=frozenset(), limit=100)
+    assert [node.label for node in part.nodes[:2]] == ["Ana 3", "Rivers"] and len(part.edges) == 8
+    part = read_property_graph(graph, start="", kinds=frozenset({"Author"}), limit=100)
+    assert {node.kind for node in part.nodes} == {"Author"} and part.edges == []
 
 
 def test_the_table_tells_what_the_drawing_shows(client: ServeClient) -> None:

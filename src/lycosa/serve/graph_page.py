@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from lycosa.errors import UsageError
 from lycosa.missions import registry
+from lycosa.missions.api import brings
 from lycosa.serve.graph_data import MOST_NODES, GraphPart, read_hosts, read_pages, read_property_graph
 from lycosa.serve.graph_layout import lay_out
 from lycosa.serve.list_index import index_folder, opened_index
@@ -55,6 +56,8 @@ def show_graph(request: PageRequest) -> View:
         raise UsageError(f"limit is {limit[:50]!r}; allowed: 1 to {MOST_NODES:,}.")
     start, host = query.get("start", "").strip()[:10_000], query.get("host", "").strip().lower()
     kinds = frozenset(kind for kind in query.getlist("kind") if kind)
+    graphs = GRAPHS if _has_own_graph(request) else {name: label for name, label in GRAPHS.items() if name != "mission"}
+    by = by if by in graphs else "page"
     part = _read(request, by, start=start, host=host, kinds=kinds, limit=int(limit))
     for node, (x, y) in zip(
         part.nodes, lay_out(len(part.nodes), [(edge.source, edge.target) for edge in part.edges]), strict=True
@@ -63,8 +66,15 @@ def show_graph(request: PageRequest) -> View:
     counts = Counter(node.kind for node in part.nodes)
     table = sorted(range(len(part.nodes)), key=lambda at: (-part.nodes[at].degree, part.nodes[at].label))[:_IN_TABLE]
     shown = [(kind, count, kind in kinds) for kind, count in counts.most_common(30)]
-    view = GraphView(by, start, host, int(limit), shown, part, GRAPHS, table)
+    view = GraphView(by, start, host, int(limit), shown, part, graphs, table)
     return View("graph.html", view)
+
+
+def _has_own_graph(request: PageRequest) -> bool:
+    """Whether one of the collection's missions brings a graph; that of pages needs no mission."""
+    known = registry.Registry()
+    names = [name for name in request.collection.mission.missions if known.has(name)]
+    return any(brings(registry.find(name), "graph") for name in names)
 
 
 def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozenset[str], limit: int) -> GraphPart:
