@@ -7,12 +7,11 @@ folder. A collection deeper down is named by its path, with `~1` for the slash (
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
-
-from lycosa.errors import UsageError
 
 DEPTH = 4  # folders below the served one
 MOST_FOLDERS = 20_000  # that are looked into
@@ -33,9 +32,8 @@ class CollectionFolders:
         """The folders of collections by their names, in the order of the names."""
         with self._lock:
             if time.monotonic() - self._looked_at >= _FRESH_S:
-                self._found = {
-                    name_of(self.root, folder): folder for folder in sorted(find_collections(self.root), key=str)
-                }
+                found = sorted(find_collections(self.root), key=_order)
+                self._found = {name_of(self.root, folder): folder for folder in found}
                 self._looked_at = time.monotonic()
             return self._found
 
@@ -52,17 +50,9 @@ class CollectionFolders:
         with self._lock:
             self._looked_at = -_FRESH_S
 
-    def new_folder(self, name: str) -> Path:
-        """The folder for a new collection right below the served one; UsageError where the name cannot be one."""
-        if not is_plain_name(name):
-            raise UsageError(
-                f"The name {name!r} cannot be that of a collection; allowed: up to 100 letters, digits, spaces and"
-                " any of - _ . that does not stand first."
-            )
-        folder = self.root / name
-        if os.path.lexists(folder):
-            raise UsageError(f"There is already something called {name} in the folder; choose another name.")
-        return folder
+    def new_folder(self, name: str) -> Path | None:
+        """The folder for a new collection right below the served one; None where the name cannot be one."""
+        return self.root / name if is_plain_name(name) else None
 
 
 def is_plain_name(name: str) -> bool:
@@ -101,6 +91,12 @@ def find_collections(root: Path) -> Iterator[Path]:
                 else:
                     below.append(child)
         level = below
+
+
+def _order(folder: Path) -> list[tuple[int, str]]:
+    """The order of people, for whom 2 comes before 10."""
+    parts = re.split(r"([0-9]{1,18})", str(folder).casefold())
+    return [(int(part), "") if nth % 2 else (0, part) for nth, part in enumerate(parts)]
 
 
 def is_collection(folder: Path) -> bool:

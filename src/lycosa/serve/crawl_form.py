@@ -7,10 +7,9 @@ never more than the value of an option that stands here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from msgspec import Struct
 from starlette.datastructures import QueryParams
@@ -24,9 +23,7 @@ from lycosa.errors import LycosaError, UsageError
 from lycosa.judge.admission.rules import Rules
 from lycosa.missions import registry
 from lycosa.serve.collection_folders import CollectionFolders
-from lycosa.serve.translations import mark
-
-T = TypeVar("T")
+from lycosa.serve.translations import Translator, mark
 
 MOST_SEEDS = 10_000
 _VALUE_CHARS = 500
@@ -60,6 +57,7 @@ SETTINGS = (
         "you@example.org",
     ),
 )
+SCOPE = FormSetting("scope", "scope", "--scope", mark("Scope"))
 SCOPES = (
     ("", mark("As the mission says")),
     ("path", mark("Below the folder of each seed")),
@@ -114,16 +112,14 @@ def read_form(form: QueryParams) -> CrawlForm:
     )
 
 
-def check_form(form: CrawlForm, folders: CollectionFolders) -> CheckedCrawl | None:
+def check_form(form: CrawlForm, folders: CollectionFolders, translate: Translator) -> CheckedCrawl | None:
     """The crawl that a form asks for; None where something is wrong, which its complaints then say."""
     complaints = form.complaints = {}
-    folder = _complain(complaints, "name", lambda: folders.new_folder(form.name)) if form.name else None
-    if not form.name:
-        complaints["name"] = "The collection has no name; allowed: letters, digits, spaces and - _ ."
+    folder = _check_name(form.name, folders, complaints, translate)
     overrides = _check_values(form, complaints)
-    mission = _check_missions(form, overrides, complaints)
-    seeds = _check_seeds(form, mission, complaints)
-    files = _place_files(folder, mission, folders, complaints)
+    mission = _check_missions(form, overrides, complaints, translate)
+    seeds = _check_seeds(form, mission, complaints, translate)
+    files = _place_files(folder, mission, folders, complaints, translate)
     if complaints or folder is None:
         return None
     arguments = [",".join(form.missions)] if form.missions else []
@@ -139,24 +135,47 @@ def check_limit(text: str) -> str:
     return text.strip()
 
 
+def _check_name(
+    name: str, folders: CollectionFolders, complaints: dict[str, str], translate: Translator
+) -> Path | None:
+    """The folder of a new collection; None where the name cannot be one, or is taken."""
+    folder = folders.new_folder(name)
+    if folder is None:
+        complaints["name"] = translate(
+            "A name has 1 to 100 letters, digits, spaces, points, hyphens and underscores, and begins with a letter or"
+            " a digit."
+        )
+    elif os.path.lexists(folder):
+        complaints["name"] = translate("There is already something called {name} in the folder.", name=folder.name)
+        return None
+    return folder
+
+
 def _check_values(form: CrawlForm, complaints: dict[str, str]) -> dict[str, object]:
     """The settings that the form gives, each checked by itself so that a complaint stands at its field."""
     overrides: dict[str, object] = {}
-    fields = {setting.field: (setting.key, form.values.get(setting.field, "")) for setting in SETTINGS}
-    fields["scope"] = ("scope", form.scope)
-    for field, (key, value) in fields.items():
+    fields = {setting.field: (setting, form.values.get(setting.field, "")) for setting in (*SETTINGS, SCOPE)}
+    fields[SCOPE.field] = (SCOPE, form.scope)
+    for field, (setting, value) in fields.items():
         if not value:
             continue
-        overrides[key] = value
-        _complain(complaints, field, partial(load, None, overrides={key: value}))
+        overrides[setting.key] = value
+        try:
+            load(None, overrides={setting.key: value})
+        except LycosaError as problem:
+            complaints[field] = str(problem).removeprefix(f"{setting.option}: ")
     return overrides
 
 
-def _check_missions(form: CrawlForm, overrides: Mapping[str, object], complaints: dict[str, str]) -> Mission | None:
+def _check_missions(
+    form: CrawlForm, overrides: Mapping[str, object], complaints: dict[str, str], translate: Translator
+) -> Mission | None:
     known = registry.names()
     unknown = [name for name in form.missions if name not in known]
     if unknown:
-        complaints["mission"] = f"There is no mission {unknown[0]!r}; allowed: {', '.join(known)}."
+        complaints["mission"] = translate(
+            "There is no mission {name}; allowed: {known}.", name=unknown[0], known=", ".join(known)
+        )
         return None
     if complaints:
         overrides = {}
@@ -168,16 +187,20 @@ def _check_missions(form: CrawlForm, overrides: Mapping[str, object], complaints
         return None
 
 
-def _check_seeds(form: CrawlForm, mission: Mission | None, complaints: dict[str, str]) -> tuple[str, ...]:
+def _check_seeds(
+    form: CrawlForm, mission: Mission | None, complaints: dict[str, str], translate: Translator
+) -> tuple[str, ...]:
     words = form.seeds.split()
     if not words and mission is not None and mission.seeds:
         return ()
     if not words:
-        complaints["seeds"] = "There is no seed: give at least one address to begin with."
+        complaints["seeds"] = translate("There is no seed: give at least one address to begin with.")
         return ()
     if len(words) > MOST_SEEDS:
-        complaints["seeds"] = (
-            f"There are {len(words):,} seeds; allowed: {MOST_SEEDS:,} (more: lycosa crawl --seeds FILE)."
+        complaints["seeds"] = translate(
+            "There are {count} seeds; allowed: {most}. For more there is lycosa crawl --seeds FILE.",
+            count=translate.number(len(words)),
+            most=translate.number(MOST_SEEDS),
         )
         return ()
     try:
@@ -187,7 +210,8 @@ def _check_seeds(form: CrawlForm, mission: Mission | None, complaints: dict[str,
             for seed in found:
                 verdict = rules.judge(seed, depth=0, host=urls.host_of(seed), seed=True)
                 if not verdict.ok:
-                    raise UsageError(f"The rules refuse the seed {seed} ({verdict.reason}: {verdict.detail}).")
+                    why = f"{verdict.reason}: {verdict.detail}"
+                    raise UsageError(translate("The rules refuse the seed {seed} ({why}).", seed=seed, why=why))
     except LycosaError as problem:
         complaints["seeds"] = str(problem)
         return ()
@@ -195,7 +219,11 @@ def _check_seeds(form: CrawlForm, mission: Mission | None, complaints: dict[str,
 
 
 def _place_files(
-    folder: Path | None, mission: Mission | None, folders: CollectionFolders, complaints: dict[str, str]
+    folder: Path | None,
+    mission: Mission | None,
+    folders: CollectionFolders,
+    complaints: dict[str, str],
+    translate: Translator,
 ) -> list[str]:
     """The options for what a mission writes at the end: beside the collection, below the served folder.
 
@@ -203,14 +231,6 @@ def _place_files(
     """
     if folder is None or mission is None or not (mission.keep.mirror or mission.keep.index):
         return []
-    mirror = _complain(complaints, "name", lambda: folders.new_folder(f"{folder.name}-mirror"))
+    mirror = _check_name(f"{folder.name}-mirror", folders, complaints, translate)
     found = {"--mirror": mission.keep.mirror and mirror, "--index": mission.keep.index and f"{mirror}/index.txt"}
     return [f"{option}={value}" for option, value in found.items() if value]
-
-
-def _complain(complaints: dict[str, str], field: str, check: Callable[[], T]) -> T | None:
-    try:
-        return check()
-    except LycosaError as problem:
-        complaints[field] = str(problem)
-        return None

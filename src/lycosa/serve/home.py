@@ -36,7 +36,7 @@ def show_home(request: PageRequest) -> View:
 def begin_crawl(request: PageRequest) -> View | Response:
     """Start a new crawl, or say at each field what is wrong with it."""
     form = read_form(request.form)
-    checked = check_form(form, request.services.folders)
+    checked = check_form(form, request.services.folders, request.translate)
     if checked is None:
         return _show(request, form, status=422)
     try:
