@@ -38,6 +38,8 @@ ALLOWED = {
     ("extract/background.py", "subprocess"): "the same",
     ("extract/pdf_process.py", "subprocess"): "the same",
     ("missions/records/reports/template_process.py", "subprocess"): "the same",
+    ("serve/indexing.py", "subprocess"): "the same",
+    ("serve/query_process.py", "subprocess"): "the same",
     (
         "serve/crawl_processes.py",
         "subprocess",

@@ -31,9 +31,21 @@ PAGES = {
     "stopped": "/c/library/crawl",
     "damaged": "/c/atlas/",
     "missing": "/c/nothing/",
+    "urls": "/c/newspaper/urls",
+    "search": "/c/newspaper/search?q=river+bridge",
+    "page": "/c/newspaper/page?url=http%3A%2F%2Fnewspaper.example%2F&show=archived",
+    "host": "/c/newspaper/host?name=newspaper.example",
+    "graph": "/c/newspaper/graph?by=page&limit=400",
+    "query": "/c/newspaper/query?text=SELECT+mime,+count(*)+FROM+pages+GROUP+BY+mime&shape=bars",
 }
 #: What the documentation shows: the page, its width, and whether it is dark.
-SHOWN = (("home", 1200, False), ("crawl", 1200, False), ("crawl", 390, True))
+SHOWN = (
+    ("home", 1200, False),
+    ("crawl", 1200, False),
+    ("crawl", 390, True),
+    ("urls", 1200, False),
+    ("graph", 1200, True),
+)
 WORDS = (
     "river",
     "bridge",

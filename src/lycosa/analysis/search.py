@@ -6,9 +6,11 @@ deleted. It holds no text: snippets are read from the archive again.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from difflib import get_close_matches
@@ -31,7 +33,7 @@ from lycosa.errors import UsageError
 
 NAME = "search.db"
 #: Raised when a table, or what counts as a word, changes.
-_VERSION = 2
+_VERSION = 3
 _CONTEXT = 80  # characters on each side of the first word that was found
 FILTERS = ("kind", "ns", "host", "element", "url", "title")
 
@@ -43,7 +45,7 @@ CREATE TABLE space (doc INTEGER, namespace TEXT);
 CREATE INDEX space_of ON space (doc);
 CREATE INDEX space_named ON space (namespace);
 CREATE VIRTUAL TABLE word USING fts5(
-    title, text, names, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
+    title, text, names, url, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 PRAGMA user_version = {_VERSION};
 """
@@ -77,10 +79,11 @@ class Question(NamedTuple):
 class SearchIndex:
     """The index of one collection; `update` brings it up to date, `search` asks it."""
 
-    def __init__(self, collection: Collection, analyzer: Analyzer) -> None:
+    def __init__(self, collection: Collection, analyzer: Analyzer, *, place: Path | None = None) -> None:
+        """`place` is the folder of the index, where that is not the collection's."""
         self.collection = collection
         self.analyzer = analyzer
-        self.path = collection.path / NAME
+        self.path = (place or collection.path) / NAME
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         needed = [self.path.parent, *([self.path] if self.path.exists() else [])]
         if not all(os.access(path, os.W_OK) for path in needed):
@@ -153,8 +156,8 @@ class SearchIndex:
             sql = "INSERT INTO doc (n, member, url, host, kind, title) VALUES (?, ?, ?, ?, ?, ?)"
             self.db.execute(sql, (place.n, words.member, words.url, host, words.kind, words.title))
             number = self.db.last_insert_rowid()
-            sql = "INSERT INTO word (rowid, title, text, names) VALUES (?, ?, ?, ?)"
-            self.db.execute(sql, (number, words.title, words.text, words.names))
+            sql = "INSERT INTO word (rowid, title, text, names, url) VALUES (?, ?, ?, ?, ?)"
+            self.db.execute(sql, (number, words.title, words.text, words.names, words.url))
             self.db.executemany("INSERT INTO space VALUES (?, ?)", [(number, space) for space in words.spaces])
 
     def numbers(self) -> Iterator[int]:
@@ -189,16 +192,25 @@ class SearchIndex:
                 return f"no document is of kind {kind} ({hint})"
         return ""
 
-    def search(self, question: Question, *, limit: int) -> Iterator[Hit]:
-        """The documents that fit, the best first."""
-        score = "-bm25(word, 5.0, 1.0, 2.0)" if question.match else "0.0"
-        sql = f"SELECT doc.n, doc.member, doc.url, doc.kind, doc.title, {score} AS score {_from(question)}"
+    def search(
+        self, question: Question, *, limit: int, skip: int = 0, ranked: int = 0, seconds: float = 0.0
+    ) -> Iterator[Hit]:
+        """The documents that fit, the best first, after `skip` of them.
+
+        `ranked` bounds how many are compared (0: all), and after `seconds` (0: never) hits come without a snippet.
+        """
+        score = "-bm25(word, 5.0, 1.0, 2.0, 2.0)" if question.match else "0.0"
+        sql = f"SELECT doc.n, doc.member, doc.url, doc.kind, doc.title, {score} AS score, doc.id {_from(question)}"
+        if ranked:
+            sql = f"SELECT * FROM ({sql} LIMIT {ranked:d})"
         with translated(self.path):
             rows: list[Any] = self.db.execute(
-                f"{sql} ORDER BY score DESC, doc.id LIMIT ?", (*_bound(question), limit)
+                f"{sql} ORDER BY score DESC, id LIMIT ? OFFSET ?", (*_bound(question), limit, skip)
             ).fetchall()
-        for n, member, url, kind, title, value in rows:
-            yield Hit(url, kind, title, self._quote(n, member, question.words), round(value, 3))
+        end = time.process_time() + (seconds or math.inf)
+        for n, member, url, kind, title, value, _ in rows:
+            snippet = self._quote(n, member, question.words) if time.process_time() < end else ""
+            yield Hit(url, kind, title, snippet, round(value, 3))
 
     def _quote(self, n: int, member: str, words: Sequence[str]) -> str:
         """A snippet around the first word that was asked for, from the archive."""

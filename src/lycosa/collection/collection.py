@@ -56,7 +56,7 @@ _PAGES = """
 _IS_PAGE = "url.via IS NOT 'sitemap'"
 
 #: The first page that brought a body; as schema.FIND_URL, in the index or behind its end.
-_HOLDER = """
+HOLDER = """
     FROM content JOIN page USING (n, round)
     WHERE content.seq = (
         SELECT seq FROM holder WHERE digest = ?1
@@ -122,6 +122,11 @@ class Page:
     def fetched(self) -> datetime:
         """When it was fetched, in UTC."""
         return datetime.fromtimestamp(self._fetched_at, UTC)
+
+    @property
+    def round(self) -> int:
+        """The round that brought this copy."""
+        return self._round
 
     @property
     def place(self) -> tuple[str, int, int]:
@@ -386,12 +391,12 @@ class Collection:
         return self._read(place) if place else None
 
     def _holder_place(self, digest: bytes) -> ArchivePlace | None:
-        row = next(self.rows(f"SELECT page.warc, page.offset, page.length {_HOLDER}", [digest]), None)
+        row = next(self.rows(f"SELECT page.warc, page.offset, page.length {HOLDER}", [digest]), None)
         # The name comes from a database that may have been handed on: it must not lead out of the collection.
         return ArchivePlace(os.path.basename(row[0]), row[1], row[2]) if row else None
 
     def _records_of(self, digest: bytes, *, kind: str, quarry: str) -> Iterator[RecordInfo]:
-        holder = next(self.rows(f"SELECT content.n, content.round {_HOLDER}", [digest]), None)
+        holder = next(self.rows(f"SELECT content.n, content.round {HOLDER}", [digest]), None)
         return (
             list_records(self.database, RecordFilter(kind=kind, quarry=quarry, holder=holder)) if holder else iter(())
         )

@@ -77,8 +77,13 @@ def rows(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -
         raise translate(problem, Path(connection.filename)) from None
 
 
+#: Bytes of one value that a statement of a user may make.
+_VALUE_BYTES = 64 << 20
+
+
 def guard(connection: apsw.Connection, *, seconds: float) -> None:
     """Let statements of a user only read, and end one that takes longer (0: as long as it likes)."""
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _VALUE_BYTES)
     connection.execute("PRAGMA query_only = 1")
     connection.authorizer = lambda action, *_: apsw.SQLITE_OK if action in _ALLOWED else apsw.SQLITE_DENY
     if seconds > 0:

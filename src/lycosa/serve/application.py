@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -54,8 +55,14 @@ def make_application(settings: ServeSettings) -> Starlette:
         request = await _read_request(http_request, services, as_json=http_request.scope["path"].endswith(".json"))
         return _respond(request, describe_status(problem.status_code))
 
+    @asynccontextmanager
+    async def live(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await anyio.to_thread.run_sync(services.indexing.close)
+
     app = Starlette(
         routes=routes,
+        lifespan=live,
         middleware=[Middleware(Guard, names=settings.names, gate=gate)],
         exception_handlers={HTTPException: show_missing},
     )

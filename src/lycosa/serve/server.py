@@ -74,7 +74,7 @@ def make_server(settings: ServeSettings, *, certificate: str = "", key: str = ""
         server_header=False,
         proxy_headers=False,
         ws="none",
-        lifespan="off",
+        lifespan="on",
         http="h11",
         h11_max_incomplete_event_size=_HEAD_BYTES,
         limit_concurrency=_CONNECTIONS,

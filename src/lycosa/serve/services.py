@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.collection_summaries import CollectionSummaries
+from lycosa.serve.indexing import Indexing
 from lycosa.serve.passwords import PasswordGate
 from lycosa.serve.security import TokenMaker
 from lycosa.serve.settings import ServeSettings
@@ -22,3 +23,4 @@ class Services:
     tokens: TokenMaker
     summaries: CollectionSummaries = field(default_factory=CollectionSummaries)
     watch: WatchedCrawls = field(default_factory=WatchedCrawls)
+    indexing: Indexing = field(default_factory=Indexing)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from lycosa.output.table import printable
 from lycosa.serve.collection_summaries import STATES
 from lycosa.serve.crawl_form import SCOPES, SETTINGS
 from lycosa.serve.translations import Translator
@@ -29,6 +30,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters |= {"number": _number, "size": _size, "when": _when, "duration": _duration, "moment": _moment}
+    made.filters |= {"shown": _shown, "lines": _lines}
     made.globals |= {
         "version": __version__,
         "collection_link": collection_link,
@@ -64,6 +66,16 @@ def _words(context: Context) -> Translator:
     words = context["_"]
     assert isinstance(words, Translator)
     return words
+
+
+def _shown(text: str, most: int = 500) -> str:
+    """A text of the network as one line: without control and direction characters, and not without end."""
+    return printable(text if len(text) <= most else f"{text[: most - 1]}…")
+
+
+def _lines(text: str) -> str:
+    """A text of the network line by line, without control and direction characters."""
+    return "\n".join(printable(line) for line in text.splitlines())
 
 
 @pass_context

@@ -1,0 +1,307 @@
+"""Selected parts of a collection's graphs: at most some thousand nodes around a start, or the best linked ones.
+
+Pages come from the links of each page, hosts and domains from the sums of the index, anything else from the property
+graph that a mission brings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+from msgspec import Struct
+
+from lycosa import urls
+from lycosa.collection.collection import Collection
+from lycosa.collection.property_graph import PropertyGraph
+from lycosa.frontier import link_codec
+from lycosa.frontier.partitions import host_key
+from lycosa.frontier.sqlite import schema
+from lycosa.serve.link_index import find_sources
+from lycosa.serve.list_index import ListIndex
+
+MOST_NODES = 5000
+MOST_EDGES = 25_000
+_LOOKED_AT = 200_000  # rows of a mission's graph
+_SUMMED = 50_000  # edges between hosts, the strongest first, that make those between domains
+_FANOUT = 300  # neighbours of one node that are followed
+
+
+class GraphNode(Struct):
+    """A node: what it is called, what sort it is, how many links it has here."""
+
+    key: str
+    label: str
+    kind: str
+    address: str = ""  # of the page about it
+    degree: int = 0
+    x: float = 0.0
+    y: float = 0.0
+
+
+class GraphEdge(Struct, frozen=True, array_like=True):
+    """An edge between the nodes at two places of the list."""
+
+    source: int
+    target: int
+    weight: int = 1
+    kind: str = ""
+
+
+class GraphPart(Struct):
+    """A part of a graph."""
+
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    is_cut: bool  # there is more than this
+
+
+def read_pages(collection: Collection, index: ListIndex, *, start: str, host: str, limit: int) -> GraphPart:
+    """Pages: those around a start, of a host, or around the seeds; links lead also to what was not stored."""
+    chosen: dict[str, int] = {}  # URL, and its number
+    is_cut = False
+    if host and not start:
+        sql = """SELECT n FROM pages_item WHERE cell IN (SELECT id FROM pages_cell WHERE host = ? AND count > 0)
+                 ORDER BY n LIMIT ?"""
+        numbers = [row[0] for row in index.db.execute(sql, (host, limit + 1))]
+        is_cut = len(numbers) > limit
+        for n in numbers[:limit]:
+            for (url,) in collection.rows("SELECT url FROM url WHERE n = ?", [n]):
+                chosen[url] = n
+    else:
+        begin = [urls.normalise(start) or start] if start else collection.seeds()[:50] or _first_pages(collection)
+        is_cut = _walk_pages(collection, index, begin, chosen, limit, both_ways=bool(start))
+    places = {url: at for at, url in enumerate(chosen)}
+    edges: list[GraphEdge] = []
+    for url, n in chosen.items():
+        if not n or len(edges) >= MOST_EDGES:
+            continue
+        counts = Counter(target for target in _targets(collection, n) if target in places and target != url)
+        edges += [GraphEdge(places[url], places[target], count) for target, count in counts.items()]
+    nodes = [_page_node(collection, url, n) for url, n in chosen.items()]
+    return _finish(nodes, edges, is_cut)
+
+
+def _first_pages(collection: Collection) -> list[str]:
+    return [row[0] for row in collection.rows("SELECT url FROM page JOIN url USING (n) ORDER BY page.n LIMIT 10")]
+
+
+def _walk_pages(
+    collection: Collection,
+    index: ListIndex,
+    begin: Iterable[str],
+    chosen: dict[str, int],
+    limit: int,
+    *,
+    both_ways: bool,
+) -> bool:
+    """Choose pages breadth first; True where there are more."""
+    waiting: deque[str] = deque()
+
+    def meet(url: str) -> bool:
+        if url not in chosen:
+            if len(chosen) >= limit:
+                return False
+            chosen[url] = _number(collection, url)
+            waiting.append(url)
+        return True
+
+    for url in begin:
+        meet(url)
+    while waiting:
+        url = waiting.popleft()
+        n = chosen[url]
+        found = list(islice(dict.fromkeys(_targets(collection, n)), _FANOUT)) if n else []
+        if both_ways:
+            for source in find_sources(index, url, limit=_FANOUT):
+                found += [row[0] for row in collection.rows("SELECT url FROM url WHERE n = ?", [source])]
+        if not all(meet(target) for target in found):
+            return True
+    return False
+
+
+def _number(collection: Collection, url: str) -> int:
+    row = next(collection.rows(schema.FIND_URL, [host_key(urls.host_of(url)), urls.url_id(url)]), (0,))
+    return int(row[0])
+
+
+def _targets(collection: Collection, n: int) -> list[str]:
+    packed = next((row[0] for row in collection.rows(schema.NEWEST_LINKS, [n])), None)
+    return link_codec.targets(packed) if packed else []
+
+
+def _page_node(collection: Collection, url: str, n: int) -> GraphNode:
+    sql = "SELECT title, mime FROM page WHERE n = ? ORDER BY round DESC LIMIT 1"
+    row = next(collection.rows(sql, [n]), None) if n else None
+    if row is None:
+        return GraphNode(url, url, "not stored")
+    return GraphNode(url, row[0] or url, row[1] or "page")
+
+
+def read_hosts(index: ListIndex, *, start: str, limit: int, by_domain: bool) -> GraphPart:
+    """Hosts or registered domains: those around a start, or those with most links between them."""
+    name = _domain if by_domain else str
+    if start and not by_domain:
+        edges, is_cut = _hosts_around(index, start, limit)
+    elif by_domain:
+        sql = "SELECT source, target, links FROM host_edge WHERE source <> target ORDER BY links DESC LIMIT ?"
+        strongest: list[Any] = index.db.execute(sql, (_SUMMED,)).fetchall()
+        edges, is_cut = strongest, len(strongest) >= _SUMMED
+    else:
+        edges, is_cut = _strongest_hosts(index, limit)
+    sums: Counter[tuple[str, str]] = Counter()
+    for source, target, count in edges:
+        if (pair := (name(source), name(target))) and pair[0] != pair[1]:
+            sums[pair] += count
+    if start and by_domain:
+        near = {start, *(end for pair in sums if start in pair for end in pair)}
+        sums = Counter({pair: count for pair, count in sums.items() if near.issuperset(pair)})
+    places: dict[str, int] = {start: 0} if start else {}
+    kept: list[GraphEdge] = []
+    for (source, target), count in sums.most_common():
+        fresh = {source, target} - places.keys()
+        if len(places) + len(fresh) > limit or len(kept) >= MOST_EDGES:
+            is_cut = True
+            continue
+        for end in (source, target):
+            places.setdefault(end, len(places))
+        kept.append(GraphEdge(places[source], places[target], count))
+    kind = "domain" if by_domain else "host"
+    return _finish([GraphNode(each, each, kind) for each in places], kept, is_cut)
+
+
+def _strongest_hosts(index: ListIndex, limit: int) -> tuple[list[Any], bool]:
+    """The edges among the hosts with the strongest ones."""
+    chosen: set[str] = set()
+    for source, target in index.db.execute("SELECT source, target FROM host_edge ORDER BY links DESC"):
+        if source != target:
+            if len(chosen) >= limit - 1:
+                return _edges_among(index, chosen), True
+            chosen |= {str(source), str(target)}
+    return _edges_among(index, chosen), False
+
+
+def _hosts_around(index: ListIndex, start: str, limit: int) -> tuple[list[Any], bool]:
+    near = {start}
+    for level in range(2):
+        for host in list(near):
+            if level and len(near) >= limit:
+                return _edges_among(index, near), True
+            for column, other in (("source", "target"), ("target", "source")):
+                sql = f"SELECT {other} FROM host_edge WHERE {column} = ? ORDER BY links DESC LIMIT ?"
+                near.update(row[0] for row in index.db.execute(sql, (host, max(0, limit - len(near)))))
+    return _edges_among(index, near), False
+
+
+def _edges_among(index: ListIndex, hosts: set[str]) -> list[Any]:
+    """The strongest edges of each of these hosts to another one of them."""
+    found: list[Any] = []
+    each = max(10, 2 * MOST_EDGES // max(len(hosts), 1))
+    for host in sorted(hosts):
+        sql = "SELECT source, target, links FROM host_edge WHERE source = ? ORDER BY links DESC LIMIT ?"
+        rows = index.db.execute(sql, (host, each + 50))
+        found += [row for row in rows if row[1] in hosts and row[0] != row[1]][:each]
+    return found
+
+
+def _domain(host: str) -> str:
+    return urls.registered_domain(host) or host
+
+
+def read_property_graph(graph: PropertyGraph, *, start: str, kinds: frozenset[str], limit: int) -> GraphPart:
+    """Nodes of a mission's graph: those around a start, or those with most relations; of some kinds, or all."""
+    near: dict[tuple[str, str], list[tuple[tuple[str, str], str]]] = {}
+    looked_at, is_cut = 0, False
+    for relation in graph.relations:
+        if kinds and not {relation.source, relation.target} <= kinds:
+            continue
+        for row in relation.rows():
+            looked_at += 1
+            if looked_at > _LOOKED_AT:
+                is_cut = True
+                break
+            ends = (relation.source, str(row[0])), (relation.target, str(row[1]))
+            near.setdefault(ends[0], []).append((ends[1], relation.type))
+            near.setdefault(ends[1], [])
+    labels, found = _labels(graph, kinds, start)
+    for key in islice((key for key in labels if key not in near), limit):
+        near[key] = []
+    chosen: dict[tuple[str, str], int] = {}
+    if start:
+        is_cut |= _walk_relations(near, found, chosen, limit)
+    else:
+        degrees: Counter[tuple[str, str]] = Counter({key: len(others) for key, others in near.items()})
+        for others in near.values():
+            degrees.update(other for other, _ in others)
+        for key, _ in degrees.most_common(limit):
+            chosen[key] = len(chosen)
+        is_cut |= len(degrees) > limit
+    edges = [
+        GraphEdge(chosen[key], chosen[other], 1, kind)
+        for key in chosen
+        for other, kind in near.get(key, ())
+        if other in chosen and other != key
+    ]
+    nodes = []
+    for key in chosen:
+        label, url = labels.get(key, (key[1], ""))
+        nodes.append(GraphNode(f"{key[0]}:{key[1]}", label, key[0], url))
+    return _finish(nodes, edges, is_cut)
+
+
+def _labels(
+    graph: PropertyGraph, kinds: frozenset[str], start: str
+) -> tuple[dict[tuple[str, str], tuple[str, str]], list[tuple[str, str]]]:
+    """What nodes are called and their URLs; and those that the start names."""
+    labels: dict[tuple[str, str], tuple[str, str]] = {}
+    found: list[tuple[str, str]] = []
+    wanted = start.casefold()
+    for table in graph.nodes:
+        if kinds and table.label not in kinds:
+            continue
+        columns = list(table.columns)
+        at = {name: columns.index(name) for name in ("title", "name", "url") if name in columns}
+        for row in islice(table.rows(), _LOOKED_AT):
+            key = (table.label, str(row[0]))
+            names = [str(row[at[name]]) for name in ("title", "name", "url") if name in at and row[at[name]]]
+            labels[key] = (names[0] if names else key[1], str(row[at["url"]] or "") if "url" in at else "")
+            if wanted and len(found) < 20 and any(wanted in name.casefold() for name in (*names, ":".join(key))):
+                found.append(key)
+    return labels, found
+
+
+def _walk_relations(
+    near: Mapping[tuple[str, str], list[tuple[tuple[str, str], str]]],
+    begin: Iterable[tuple[str, str]],
+    chosen: dict[tuple[str, str], int],
+    limit: int,
+) -> bool:
+    back: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for key, others in near.items():
+        for other, _ in others:
+            back.setdefault(other, []).append(key)
+    waiting = deque(begin)
+    for key in waiting:
+        chosen.setdefault(key, len(chosen))
+    while waiting:
+        key = waiting.popleft()
+        for other in (*(other for other, _ in near.get(key, ())), *back.get(key, ())):
+            if other not in chosen:
+                if len(chosen) >= limit:
+                    return True
+                chosen[other] = len(chosen)
+                waiting.append(other)
+    return False
+
+
+def _finish(nodes: list[GraphNode], edges: list[GraphEdge], is_cut: bool) -> GraphPart:
+    is_cut |= len(edges) > MOST_EDGES
+    edges = edges[:MOST_EDGES]
+    for edge in edges:
+        nodes[edge.source].degree += 1
+        nodes[edge.target].degree += 1
+    for node in nodes:
+        node.label = node.label[:200]
+    return GraphPart(nodes, edges, is_cut)

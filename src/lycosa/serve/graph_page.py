@@ -1,0 +1,101 @@
+"""View of the graph: a part of it, laid out here and drawn by the browser, with a table for who sees no drawing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.errors import UsageError
+from lycosa.missions import registry
+from lycosa.missions.api import brings
+from lycosa.serve.graph_data import MOST_NODES, GraphPart, read_hosts, read_pages, read_property_graph
+from lycosa.serve.graph_layout import lay_out
+from lycosa.serve.list_index import index_folder, opened_index
+from lycosa.serve.translations import mark
+from lycosa.serve.views import PageRequest, View
+
+#: What can be drawn: the word in the address, and the name.
+GRAPHS = {
+    "host": mark("Hosts"),
+    "domain": mark("Domains"),
+    "page": mark("Pages"),
+    "mission": mark("What the mission found"),
+}
+_USUAL = 300
+_IN_TABLE = 500
+
+
+class GraphView(Struct):
+    """A part of a graph; edges are [source, target, weight, kind] by the places of their nodes."""
+
+    by: str
+    start: str
+    host: str
+    limit: int
+    kinds: list[tuple[str, int, bool]]  # what sorts of nodes there are, how many, whether they were asked for
+    part: GraphPart
+    graphs: dict[str, str]
+    table: list[int]  # places of the nodes with most links, which the table shows
+
+    @property
+    def graph_text(self) -> str:
+        """What the script that draws a graph reads."""
+        return msgspec.json.encode({"part": self.part, "table": self.table}).decode()
+
+
+def show_graph(request: PageRequest) -> View:
+    """The graph: ?by=host|domain|page|mission, &start=…, &host=…, &kind=…, &limit=…"""
+    query = request.query
+    by = query.get("by", "host")
+    if by not in GRAPHS:
+        raise UsageError(f"by is {by[:50]!r}; allowed: {', '.join(GRAPHS)}.")
+    limit = query.get("limit", str(_USUAL))
+    if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= MOST_NODES:
+        raise UsageError(f"limit is {limit[:50]!r}; allowed: 1 to {MOST_NODES:,}.")
+    start, host = query.get("start", "").strip()[:10_000], query.get("host", "").strip().lower()
+    kinds = frozenset(kind for kind in query.getlist("kind") if kind)
+    graphs = GRAPHS if _has_own_graph(request) else {name: label for name, label in GRAPHS.items() if name != "mission"}
+    by = by if by in graphs else "page"
+    part = _read(request, by, start=start, host=host, kinds=kinds, limit=int(limit))
+    for node, (x, y) in zip(
+        part.nodes, lay_out(len(part.nodes), [(edge.source, edge.target) for edge in part.edges]), strict=True
+    ):
+        node.x, node.y = x, y
+    counts = Counter(node.kind for node in part.nodes)
+    table = sorted(range(len(part.nodes)), key=lambda at: (-part.nodes[at].degree, part.nodes[at].label))[:_IN_TABLE]
+    shown = [(kind, count, kind in kinds) for kind, count in counts.most_common(30)]
+    view = GraphView(by, start, host, int(limit), shown, part, graphs, table)
+    return View("graph.html", view)
+
+
+def _has_own_graph(request: PageRequest) -> bool:
+    """Whether one of the collection's missions brings a graph; that of pages needs no mission."""
+    known = registry.Registry()
+    names = [name for name in request.collection.mission.missions if known.has(name)]
+    return any(brings(registry.find(name), "graph") for name in names)
+
+
+def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozenset[str], limit: int) -> GraphPart:
+    request.services.indexing.prepare(request.folder)
+    collection = request.collection
+    if by == "mission":
+        with registry.graph_of(collection) as graph:
+            part = read_property_graph(graph, start=start, kinds=kinds, limit=limit)
+        for node in part.nodes:
+            node.address = request.link("page", url=node.address) if node.address else ""
+        return part
+    with opened_index(index_folder(request.folder)) as index:
+        if by == "page":
+            part = read_pages(collection, index, start=start, host=host, limit=limit)
+        else:
+            part = read_hosts(index, start=start.lower(), limit=limit, by_domain=by == "domain")
+    for node in part.nodes:
+        if by == "page":
+            node.address = request.link("url" if node.kind == "not stored" else "page", url=node.key)
+        elif by == "host":
+            node.address = request.link("host", name=node.key)
+        else:
+            node.address = request.link("graph", by="domain", start=node.key)
+    return part

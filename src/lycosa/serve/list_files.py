@@ -1,0 +1,83 @@
+"""Files of lists: the whole selection as CSV, lines of JSON or Parquet, made as it is sent."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import FileResponse, Response, StreamingResponse
+
+from lycosa.collection.collection import Collection
+from lycosa.output.parquet import write_parquet
+from lycosa.output.table import write
+from lycosa.serve.list_definitions import ListDefinition
+from lycosa.serve.list_index import index_folder, opened_index
+from lycosa.serve.list_queries import Choice, ListQuery, fetch_rows
+
+FILE_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+_AT_ONCE = 500
+
+
+def send_file(folder: Path, one: ListDefinition, choice: Choice, ending: str, *, name: str) -> Response:
+    """A whole list, as the address selects and sorts it."""
+    columns = choice.columns or one.columns
+
+    def rows() -> Iterator[list[Any]]:
+        with ExitStack() as closing:
+            collection = closing.enter_context(Collection(folder))
+            index = closing.enter_context(opened_index(index_folder(folder)))
+            for numbers in ListQuery(index, one, choice).numbers(at_a_time=_AT_ONCE):
+                yield from fetch_rows(collection, one, numbers, columns)
+
+    return send_rows(rows(), columns, ending, name=name)
+
+
+def send_rows(rows: Iterable[Sequence[Any]], columns: Sequence[str], ending: str, *, name: str) -> Response:
+    """Rows as a file that the browser saves."""
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(f'{name}.{ending}')}"}
+    if ending == "parquet":  # its end says where everything stands, so it is sent when it is whole
+        handle, path = tempfile.mkstemp(prefix="lycosa-", suffix=".parquet")
+        with os.fdopen(handle, "wb") as out:
+            try:
+                write_parquet(rows, columns, out)
+            except BaseException:
+                os.unlink(path)
+                raise
+        return _TemporaryFile(path, headers=headers, media_type=FILE_TYPES[ending])
+    source = iter(rows)
+    first = list(islice(source, 1))  # errors come before the first byte
+    return StreamingResponse(
+        _pieces(chain(first, source), columns, ending), headers=headers, media_type=FILE_TYPES[ending]
+    )
+
+
+def _pieces(rows: Iterator[Sequence[Any]], columns: Sequence[str], ending: str) -> Iterator[bytes]:
+    """The text of a file, some rows at a time."""
+    is_first = True
+    while (some := list(islice(rows, _AT_ONCE))) or is_first:
+        out = io.StringIO(newline="")
+        write(some, columns, out, form="csv" if ending == "csv" else "jsonl")
+        text = out.getvalue()
+        yield (text if is_first or ending == "jsonl" else text.partition("\n")[2]).encode()
+        is_first = False
+
+
+class _TemporaryFile(FileResponse):
+    """A file that is removed when it was sent."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Callable[..., Any]) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            os.unlink(self.path)

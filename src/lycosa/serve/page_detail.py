@@ -1,0 +1,352 @@
+"""Views of one thing: a page with all that is kept of it, a URL with its story, a host with its manners."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from lycosa import urls
+from lycosa.collection.collection import HOLDER, Collection, Page
+from lycosa.collection.graph import InLink
+from lycosa.errors import LycosaError, UsageError
+from lycosa.explain.narrative import conclude
+from lycosa.explain.why import Host, Why, explain
+from lycosa.extract.quarry_loader import load_quarry
+from lycosa.frontier.partitions import host_key
+from lycosa.frontier.sqlite import schema
+from lycosa.missions.records.database import RecordVersion, open_store
+from lycosa.missions.records.database.tables import NAME as RECORDS_NAME
+from lycosa.quarry import Quarry
+from lycosa.serve.link_index import count_inlinks, list_inlinks
+from lycosa.serve.list_definitions import LISTS
+from lycosa.serve.list_index import index_folder, opened_index
+from lycosa.serve.list_pages import LABELS
+from lycosa.serve.list_queries import Choice, ListFacet, ListQuery
+from lycosa.serve.translations import mark
+from lycosa.serve.views import NotFound, PageRequest, View
+
+_SHOWN_LINKS = 200
+_SHOWN_RECORDS = 50
+_SHOWN_COPIES = 200
+_TEXT_CHARS = 100_000
+_SOURCE_CHARS = 200_000
+_DIFF_LINES = 1500  # of each of two copies
+_LINE_CHARS = 300
+_BODY_BYTES = 4 << 20  # of a page that is read for a view of it
+_ROBOTS_CHARS = 50_000
+
+#: The parts of a page's view: the word in the address, and the name.
+PARTS = {
+    "facts": mark("Facts"),
+    "archived": mark("Archived page"),
+    "text": mark("Text"),
+    "source": mark("Source"),
+    "links": mark("Links"),
+    "records": mark("Records"),
+    "copies": mark("Copies"),
+}
+
+
+class PageCopy(Struct, frozen=True):
+    """One copy of a page."""
+
+    round: int
+    fetched_at: float
+    status: int
+    mime: str
+    size: int
+    title: str
+    digest: str
+    changed: bool  # its content is not that of the copy before it
+
+
+class PageRecord(Struct, frozen=True):
+    """A record of a page."""
+
+    id: int
+    kind: str
+    mission: str
+    data: dict[str, Any]
+
+
+class VersionedRecord(Struct, frozen=True):
+    """A record of the page's address through the rounds, with what it held each time, the newest first."""
+
+    id: int
+    kind: str
+    key: str
+    is_gone: bool
+    versions: list[RecordVersion]
+
+
+class OutLink(Struct, frozen=True):
+    """A link of a page."""
+
+    url: str
+    text: str
+    accepted: bool
+
+
+class PageView(Struct):
+    """What is shown of a page; only the part that was asked for is filled."""
+
+    url: str
+    title: str
+    part: str
+    round: int
+    host: str
+    fetched_at: float
+    facts: dict[str, Any]
+    headers: dict[str, str]
+    problem: str
+    copies: list[PageCopy]
+    compared_with: int = 0
+    difference: list[tuple[str, str]] = []  # "+", "-", " " or "@", and the line
+    difference_is_cut: bool = False
+    text: str = ""
+    is_cut: bool = False
+    links: list[OutLink] = []
+    link_count: int = 0
+    inlinks: list[InLink] = []
+    inlink_count: int = 0
+    records: list[PageRecord] = []
+    history: list[VersionedRecord] = []
+    parts: dict[str, str] = field(default_factory=lambda: PARTS)
+
+
+class UrlView(Struct):
+    """The story of a URL."""
+
+    asked: str
+    conclusion: str
+    why: Why | None
+    has_page: bool
+    inlinks: list[InLink]
+    inlink_count: int
+    problem: str = ""
+
+
+class RobotsFile(Struct, frozen=True):
+    """A robots.txt as it was fetched."""
+
+    origin: str
+    fetched_at: float
+    status: int
+    text: str
+
+
+class HostView(Struct):
+    """What is known of a host."""
+
+    name: str
+    host: Host
+    robots: list[RobotsFile]
+    counters: list[tuple[str, int]]  # what the crawl counts of it: traps, parameters, pages by folder
+    facets: list[ListFacet]
+    total: int
+    labels: dict[str, str]
+
+
+def show_page(request: PageRequest) -> View:
+    """A stored page: ?url=…, with &round=… an older copy, and &show=… one of the parts."""
+    url = asked_value(request, "url")
+    part = request.query.get("show", "facts")
+    if part not in PARTS:
+        raise UsageError(f"There is no part {part[:50]!r} of a page; there is {', '.join(PARTS)}.")
+    number = asked_round(request, "round")
+    collection = request.collection
+    page = collection.page(url, round=number)
+    if page is None:
+        raise NotFound(f"There is no page {url[:500]} in this collection: /url?url=… tells why.")
+    view = _describe(collection, page, part)
+    if part in ("text", "source") and page.size <= _BODY_BYTES * 4:
+        text = page.text if part == "text" else _source(page)
+        most = _TEXT_CHARS if part == "text" else _SOURCE_CHARS
+        view.text, view.is_cut = text[:most], len(text) > most
+    elif part == "links":
+        links = page.links
+        view.link_count = len(links)
+        view.links = [OutLink(*link) for link in links[:_SHOWN_LINKS]]
+        request.services.indexing.prepare(request.folder)
+        with opened_index(index_folder(request.folder)) as index:
+            view.inlink_count = count_inlinks(index, page.url)
+            view.inlinks = list(list_inlinks(index, collection, page.url, limit=_SHOWN_LINKS))
+    elif part == "records":
+        view.records = list(_records(collection, view))
+        view.history = list(_history(collection, page.url))
+    elif part == "copies":
+        _compare(collection, page, view, asked_round(request, "with"))
+    return View("page.html", view)
+
+
+def asked_value(request: PageRequest, name: str) -> str:
+    value = request.query.get(name, "").strip()
+    if not value:
+        raise UsageError(f"The address names no {name}: …?{name}=… is missing.")
+    return value
+
+
+def asked_round(request: PageRequest, name: str) -> int | None:
+    value = request.query.get(name, "")
+    if not value:
+        return None
+    if not value.isascii() or not value.isdigit() or not 1 <= int(value[:9]) < 1 << 20:
+        raise UsageError(f"{name} is {value[:50]!r}; allowed: the number of a round.")
+    return int(value)
+
+
+_COPIES = """
+    SELECT round, fetched_at, status, mime, size, title, lower(hex(digest)) FROM page
+    WHERE n = (SELECT n FROM url WHERE n = ?) ORDER BY round DESC LIMIT ?"""
+
+
+def _number(collection: Collection, url: str) -> int:
+    row = next(collection.rows(schema.FIND_URL, [host_key(urls.host_of(url)), urls.url_id(url)]), (0,))
+    return int(row[0])
+
+
+def _describe(collection: Collection, page: Page, part: str) -> PageView:
+    n = _number(collection, page.url)
+    rows = list(collection.rows(_COPIES, [n, _SHOWN_COPIES + 1]))
+    older = [*rows[1:], (None,) * 7]
+    copies = [
+        PageCopy(*row, row[6] != before[6])  # type: ignore[call-arg]  # as many as the statement gives
+        for row, before in zip(rows, older, strict=True)
+    ][:_SHOWN_COPIES]
+    warc, offset, length = page.place
+    facts = {
+        "status": page.status, "mime": page.mime, "charset": page.charset, "language": page.language,
+        "kind": page.kind, "size": page.size, "depth": page.depth, "duplicate": bool(page.duplicate),
+        "rendered": bool(page.rendered), "etag": page.etag, "last_modified": page.last_modified,
+        "server_date": page.server_date, "original": page.original, "warc": warc, "offset": offset, "length": length,
+        "digest": next((copy.digest for copy in copies if copy.round == page.round), ""),
+    }  # fmt: skip
+    return PageView(
+        url=page.url,
+        title=page.title,
+        part=part,
+        round=page.round,
+        host=urls.host_of(page.url),
+        fetched_at=page.fetched.timestamp(),
+        facts=facts,
+        headers=page.headers if part == "facts" else {},
+        problem=page.problem if part != "facts" and page.size <= _BODY_BYTES * 4 else "",
+        copies=copies,
+    )
+
+
+def _source(page: Page) -> str:
+    body = page.body[: _SOURCE_CHARS * 4]
+    try:
+        return body.decode(page.charset or "utf-8", "replace")
+    except LookupError:
+        return body.decode("utf-8", "replace")
+
+
+def _records(collection: Collection, view: PageView) -> Iterator[PageRecord]:
+    digest = bytes.fromhex(str(view.facts["digest"]))
+    for n, round_ in collection.rows(f"SELECT content.n, content.round {HOLDER}", [digest]):
+        sql = "SELECT id, kind, mission, json FROM record WHERE n = ? AND round = ? ORDER BY id LIMIT ?"
+        for number, kind, mission, data in collection.rows(sql, [n, round_, _SHOWN_RECORDS]):
+            try:
+                yield PageRecord(number, kind, mission or "", msgspec.json.decode(data, type=dict[str, Any]))
+            except msgspec.MsgspecError:
+                yield PageRecord(number, kind, mission or "", {"": str(data)[:1000]})
+
+
+def _history(collection: Collection, url: str) -> Iterator[VersionedRecord]:
+    """Records with their versions, where the collection keeps them, as of the last time it brought them up to date."""
+    if not (collection.path / RECORDS_NAME).exists():
+        return
+    with open_store(collection, refresh=False) as store:
+        for record in islice(store.records(where="url = ?", values=(url,), gone=True), _SHOWN_RECORDS):
+            versions = store.versions(record.id)[::-1][:_SHOWN_COPIES]
+            yield VersionedRecord(record.id, record.kind, record.key, record.gone, versions)
+
+
+def _compare(collection: Collection, page: Page, view: PageView, other: int | None) -> None:
+    """Compare the text of two copies, line by line."""
+    older = [copy.round for copy in view.copies if copy.round < view.round]
+    if other is None and not older:
+        return
+    view.compared_with = other or older[0]
+    before = collection.page(page.url, round=view.compared_with)
+    if before is None:
+        raise NotFound(f"There is no copy of the page in round {view.compared_with}.")
+    if max(page.size, before.size) > _BODY_BYTES:
+        view.difference_is_cut = True
+        return
+    left, right = _lines(before.text), _lines(page.text)
+    view.difference_is_cut = max(len(left), len(right)) > _DIFF_LINES
+    matched = difflib.unified_diff(left[:_DIFF_LINES], right[:_DIFF_LINES], lineterm="", n=2)
+    view.difference = [(line[:1], line[1:]) for line in list(matched)[2:]]
+
+
+def _lines(text: str) -> list[str]:
+    """Sentences of a text, each a line: what is written without line ends is compared as well."""
+    parts = re.split(r"\n+|(?<=[.!?…]) +", text)
+    return [part[at : at + _LINE_CHARS] for part in parts if part.strip() for at in range(0, len(part), _LINE_CHARS)]
+
+
+def show_url(request: PageRequest) -> View:
+    """The story of any URL: ?url=…"""
+    asked = request.query.get("url", "").strip()
+    if not asked:
+        return View("url.html", UrlView(asked, "", None, False, [], 0))
+    collection = request.collection
+    try:
+        why = explain(collection, asked[:20_000], quarry=_quarry(collection))
+    except UsageError as problem:
+        return View("url.html", UrlView(asked, "", None, False, [], 0, str(problem)), 400)
+    request.services.indexing.prepare(request.folder)
+    with opened_index(index_folder(request.folder)) as index:
+        count = count_inlinks(index, why.url)
+        found = list(list_inlinks(index, collection, why.url, limit=_SHOWN_LINKS))
+    has_page = why.fate is not None and why.fate.page is not None
+    return View("url.html", UrlView(asked, conclude(why), why, has_page, found, count))
+
+
+def _quarry(collection: Collection) -> Quarry | None:
+    """The quarry, whose scores order the links; None where it does not matter or cannot be loaded."""
+    mission = collection.mission
+    if mission.order != "best" or not mission.hunted:
+        return None
+    try:
+        return load_quarry(mission)
+    except LycosaError:
+        return None
+
+
+def show_host(request: PageRequest) -> View:
+    """A host: ?name=…"""
+    name = asked_value(request, "name").lower()
+    collection = request.collection
+    if next(collection.rows("SELECT 1 FROM host WHERE host = ?", [host_key(name)]), None) is None:
+        raise NotFound(f"The host {name[:300]} is not known: nothing of it was ever found.")
+    host = explain(collection, f"https://{name}/").host
+    robots = [
+        RobotsFile(origin, at or 0.0, status or 0, bytes(body or b"")[:_ROBOTS_CHARS].decode("utf-8", "replace"))
+        for scheme in ("https", "http")
+        for origin, at, status, body in collection.rows(
+            "SELECT origin, fetched_at, status, body FROM robots WHERE origin >= ?1 AND origin < ?1 || ';' LIMIT 10",
+            [f"{scheme}://{name}"],
+        )
+        if re.fullmatch(re.escape(f"{scheme}://{name}") + r"(:\d+)?", origin)
+    ]
+    counters = list(
+        collection.rows(
+            "SELECT key, count FROM tally WHERE host = ? ORDER BY count DESC, key LIMIT 50", [host_key(name)]
+        )
+    )
+    request.services.indexing.prepare(request.folder)
+    with opened_index(index_folder(request.folder)) as index:
+        page = ListQuery(index, LISTS["urls"], Choice(filters={"host": (name,)}, limit=1)).read(collection)
+    facets = [facet for facet in page.facets if facet.name != "host"]
+    labels = {facet.name: request.translate(LABELS[facet.name]) for facet in facets}
+    return View("host.html", HostView(name, host, robots, counters, facets, page.total, labels))

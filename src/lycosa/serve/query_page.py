@@ -1,0 +1,236 @@
+"""View of queries: SQL over the collection, Cypher over its graph, SPARQL over a thesaurus; they can only read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from starlette.responses import RedirectResponse, Response
+
+from lycosa.errors import UsageError
+from lycosa.serve.graph_data import MOST_NODES, GraphEdge, GraphNode, GraphPart
+from lycosa.serve.graph_layout import lay_out
+from lycosa.serve.list_files import FILE_TYPES, send_rows
+from lycosa.serve.query_process import LANGUAGES, SECONDS, QueryAnswer, QueryTask, run_query
+from lycosa.serve.saved_queries import TEXT_CHARS, SavedQuery, delete_query, load_saved, save_query
+from lycosa.serve.translations import mark
+from lycosa.serve.views import PageRequest, View
+from lycosa.text import thesaurus_library
+
+_SHOWN_ROWS = 1000
+_FILE_ROWS = 200_000
+_CHART_ROWS = 60
+_LINE_ROWS = 1000
+
+#: How an answer is shown: the word in the address, and the name.
+SHAPES = {"table": mark("Table"), "bars": mark("Bars"), "line": mark("Line"), "graph": mark("Graph")}
+NAMES = {
+    "sql": mark("SQL over the collection"),
+    "cypher": mark("Cypher over the graph"),
+    "sparql": mark("SPARQL over a thesaurus"),
+}
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "sql": (
+        (mark("Pages by type"), "SELECT mime, count(*) AS pages FROM pages GROUP BY mime ORDER BY pages DESC"),
+        (
+            mark("Why addresses were refused"),
+            "SELECT reason, count(*) AS addresses FROM urls WHERE state = 'rejected'\nGROUP BY reason ORDER BY 2 DESC",
+        ),
+        (
+            mark("Pages fetched per day"),
+            "SELECT substr(fetched, 1, 10) AS day, count(*) AS pages FROM pages GROUP BY day ORDER BY day",
+        ),
+        (
+            mark("Addresses that hosts link to most"),
+            "SELECT host, target, count(*) AS links FROM links GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 200",
+        ),
+        (mark("The largest pages"), "SELECT url, size, mime FROM pages ORDER BY size DESC LIMIT 50"),
+        (mark("Records by kind"), "SELECT kind, count(*) AS records FROM records GROUP BY kind"),
+    ),
+    "cypher": (
+        (
+            mark("The pages with most links to them"),
+            "MATCH (a:Page)-[:Links]->(b:Page)\nRETURN b.url, count(a) AS links ORDER BY links DESC LIMIT 20",
+        ),
+        (mark("Links between pages"), "MATCH (a:Page)-[:Links]->(b:Page) RETURN a.url, b.url LIMIT 300"),
+    ),
+    "sparql": (
+        (
+            mark("Concepts and their names"),
+            'SELECT ?concept ?name { ?concept skos:prefLabel ?name . FILTER(lang(?name) = "en") } LIMIT 100',
+        ),
+        (
+            mark("What is broader than what"),
+            "SELECT ?narrower ?broader { ?n skos:broader ?b ; skos:prefLabel ?narrower . ?b skos:prefLabel ?broader }",
+        ),
+    ),
+}
+
+
+class ChartBar(Struct, frozen=True):
+    """A row of a chart."""
+
+    label: str
+    value: float
+
+
+class QueryView(Struct):
+    """What the page of queries shows."""
+
+    language: str
+    text: str
+    thesaurus: str
+    thesauri: list[str]
+    shape: str
+    seconds: float
+    columns: list[str]
+    rows: list[list[Any]]
+    more: bool
+    problem: str
+    bars: list[ChartBar]
+    line: str  # points of a line in a box of 1000 by 300
+    most: float
+    part: GraphPart | None
+    table: list[int]  # as the drawing of a graph needs it
+    files: dict[str, str]
+    saved: list[SavedQuery]
+    examples: dict[str, tuple[tuple[str, str], ...]]
+    names: dict[str, str]
+    shapes: dict[str, str]
+
+    @property
+    def graph_text(self) -> str:
+        """What the script that draws a graph reads."""
+        return msgspec.json.encode({"part": self.part, "table": self.table}).decode()
+
+
+def show_query(request: PageRequest) -> View:
+    """Queries: ?language=sql|cypher|sparql&text=…&shape=table|bars|line|graph"""
+    view = _begin(request)
+    if not view.text.strip():
+        return View("query.html", view)
+    try:
+        answer = run_query(_task(request, view, rows=_SHOWN_ROWS))
+        view.columns, view.rows, view.more = answer.columns, answer.rows, answer.more
+        _draw(view, answer)
+    except UsageError as problem:
+        view.problem = str(problem)
+        return View("query.html", view, 400)
+    view.files = {ending: request.link(f"query/file.{ending}", **dict(request.query)) for ending in FILE_TYPES}
+    return View("query.html", view)
+
+
+def download(request: PageRequest) -> Response:
+    """The answer to a query as a file."""
+    ending = request.path["ending"]
+    if ending not in FILE_TYPES:
+        raise UsageError(f"There is no file of type {ending[:20]!r}; there is {', '.join(FILE_TYPES)}.")
+    view = _begin(request)
+    answer = run_query(_task(request, view, rows=_FILE_ROWS))
+    return send_rows(answer.rows, answer.columns, ending, name=f"{request.label.replace('/', '-')}-query")
+
+
+def save(request: PageRequest) -> Response:
+    """Save a query."""
+    form = request.form
+    saved = SavedQuery(form.get("name", ""), form.get("language", ""), form.get("text", ""), form.get("thesaurus", ""))
+    save_query(request.folder, saved)
+    there = {"language": saved.language, "text": saved.text, "thesaurus": saved.thesaurus}
+    return RedirectResponse(request.link("query", **there), 303)
+
+
+def delete(request: PageRequest) -> Response:
+    """Delete a saved query."""
+    delete_query(request.folder, request.form.get("name", ""))
+    return RedirectResponse(request.link("query"), 303)
+
+
+def _begin(request: PageRequest) -> QueryView:
+    query = request.query
+    language, shape = query.get("language", "sql"), query.get("shape", "table")
+    if language not in LANGUAGES or shape not in SHAPES:
+        raise UsageError(f"A query is in {', '.join(LANGUAGES)}, and shown as {', '.join(SHAPES)}.")
+    text = query.get("text", "")
+    if len(text) > TEXT_CHARS:
+        raise UsageError(f"The query has {len(text):,} characters; allowed: {TEXT_CHARS:,}.")
+    return QueryView(
+        language=language,
+        text=text,
+        thesaurus=query.get("thesaurus", "")[:100],
+        thesauri=thesaurus_library.names(),
+        shape=shape,
+        seconds=SECONDS,
+        columns=[],
+        rows=[],
+        more=False,
+        problem="",
+        bars=[],
+        line="",
+        most=0.0,
+        part=None,
+        table=[],
+        files={},
+        saved=load_saved(request.folder),
+        examples=EXAMPLES,
+        names=NAMES,
+        shapes=SHAPES,
+    )
+
+
+def _task(request: PageRequest, view: QueryView, *, rows: int) -> QueryTask:
+    return QueryTask(str(request.folder), view.language, view.text, view.thesaurus, SECONDS, rows)
+
+
+def _draw(view: QueryView, answer: QueryAnswer) -> None:
+    """Add the chart or the graph that was asked for."""
+    if view.shape in ("bars", "line"):
+        points = [(str(row[0]), _number(row[1])) for row in answer.rows if len(row) > 1]
+        numbers = [(label, value) for label, value in points if value is not None]
+        if not numbers:
+            raise UsageError("A chart needs two columns, the second of numbers; this answer has none.")
+        view.most = max(max(value for _, value in numbers), 1e-12)
+        most = _CHART_ROWS if view.shape == "bars" else _LINE_ROWS
+        view.bars = [ChartBar(label, value) for label, value in numbers[:most]]
+        wide = 1000 / max(len(view.bars) - 1, 1)
+        view.line = " ".join(
+            f"{nth * wide:.1f},{300 - 290 * max(bar.value, 0) / view.most:.1f}" for nth, bar in enumerate(view.bars)
+        )
+    elif view.shape == "graph":
+        view.part = _make_graph(answer)
+        nodes = view.part.nodes
+        view.table = sorted(range(len(nodes)), key=lambda at: -nodes[at].degree)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, int | float):
+        return float(value)
+    try:
+        return float(str(value))
+    except ValueError:
+        return None
+
+
+def _make_graph(answer: QueryAnswer) -> GraphPart:
+    """A graph whose edges are the rows: from the first column to the second, a number in the third is its weight."""
+    if len(answer.columns) < 2:
+        raise UsageError("A graph needs two columns, from where and to where; this answer has one.")
+    nodes: dict[str, GraphNode] = {}
+    edges = []
+    kinds = answer.columns
+    for row in answer.rows:
+        ends = [str(value)[:500] for value in row[:2] if value not in (None, "")]
+        if len(ends) < 2 or len(nodes) > MOST_NODES - 2:
+            continue
+        for end, kind in zip(ends, kinds, strict=False):
+            nodes.setdefault(end, GraphNode(end, end, kind))
+            nodes[end].degree += 1
+        weight = row[2] if len(row) > 2 and isinstance(row[2], int) else 1
+        edges.append((ends[0], ends[1], weight))
+    places = {key: at for at, key in enumerate(nodes)}
+    found = [GraphEdge(places[source], places[target], weight) for source, target, weight in edges]
+    for node, (x, y) in zip(
+        nodes.values(), lay_out(len(nodes), [(edge.source, edge.target) for edge in found]), strict=True
+    ):
+        node.x, node.y = x, y
+    return GraphPart(list(nodes.values()), found, answer.more)

@@ -1,0 +1,190 @@
+"""How long the page in the browser works on a large collection, and how much memory it takes.
+
+    .venv/bin/python tests/bench/serve.py FOLDER [--urls 1000000] [--pages 100000]
+
+Makes a collection in FOLDER, if there is none: URLs of 5,000 hosts in all states, pages with text, links between them.
+Then it brings the index up to date, asks a server of its own for every list, facet and page of detail, and prints the
+processor time that each took there, with the largest memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import random
+import resource
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support.serve_client import ServeClient, serving
+
+from lycosa.archive.writer import ArchiveWriter
+from lycosa.frontier import link_codec
+from lycosa.frontier.partitions import host_key
+from lycosa.frontier.sqlite import schema
+from lycosa.model import Answer, Target
+from lycosa.urls import url_id
+
+HOSTS = 5000
+AT = 1_700_000_000.0
+WORDS = (
+    "river", "lake", "map", "service", "record", "crawl", "page", "archive", "valley", "mountain", "layer", "station",
+    "water", "forest", "road", "data",
+)  # fmt: skip
+MIMES = ("text/html", "text/html", "text/html", "application/pdf", "text/xml", "text/plain")
+REFUSED = ("scope", "robots", "depth", "trap", "exclude", "page-limit", "media-type", "host-limit")
+
+
+def make(folder: Path, *, urls: int, pages: int) -> None:
+    """Make the collection: `pages` of the URLs are stored, the others wait, failed or were refused."""
+    random.seed(7)
+    (folder / "archive").mkdir(parents=True)
+    schema.create(folder / "crawl.db", mission_toml='seeds = ["https://h0.example/"]\n', now=AT)
+    db = schema.connect(folder / "crawl.db")
+    names = [f"h{at}.example" for at in range(HOSTS)]
+    keys = [host_key(name) for name in names]
+    db.execute("BEGIN")
+    db.executemany(
+        "INSERT INTO host (host, name, pages, errors, delay_s) VALUES (?, ?, ?, ?, ?)",
+        (
+            (key, name, random.randrange(40), int(random.random() < 0.05), 1.0)
+            for key, name in zip(keys, names, strict=True)
+        ),
+    )
+    with ArchiveWriter(folder / "archive", prefix="bench-00", max_bytes=0, software="bench", info={}) as archive:
+        db.executemany(
+            "INSERT INTO url (n, host, id, url, state, reason, score, depth, parent, seed, via, http, fetched_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            _urls(names, keys, urls, pages),
+        )
+        db.execute("INSERT INTO known SELECT host, id, n FROM url WHERE 1 ORDER BY host, id")
+        db.execute("UPDATE moved SET upto = (SELECT max(n) FROM url) WHERE name = 'url'")
+        for n, url in db.execute("SELECT n, url FROM url WHERE n <= ?", (pages,)).fetchall():
+            _store_page(db, archive, n, url, pages)
+        archive.flush()
+    db.execute("INSERT INTO stat SELECT state, coalesce(reason, ''), count(*) FROM url GROUP BY 1, 2")
+    db.execute("INSERT INTO figure SELECT 'pages', '', count(*) FROM page")
+    db.execute("INSERT INTO figure SELECT 'type', mime, count(*) FROM page GROUP BY mime")
+    db.execute("COMMIT")
+    db.close()
+
+
+def _urls(names: list[str], keys: list[int], urls: int, pages: int) -> Iterator[tuple[object, ...]]:
+    for n in range(1, urls + 1):
+        at = min(int(random.expovariate(1 / 400)), HOSTS - 1) if n > HOSTS else n - 1
+        url = f"https://{names[at]}/{random.choice(WORDS)}/{random.choice(WORDS)}-{n}.html"
+        stored = n <= pages
+        state = 1 if stored else random.choices((0, 3, 4, 6, 7, 8), (40, 5, 5, 5, 5, 40))[0]
+        reason = random.choice(REFUSED) if state == 8 else "timeout" if state == 7 else ""
+        http = 200 if state in (1, 3) else {4: 302, 6: 404}.get(state, 0)
+        parent = random.randrange(1, n) if n > 1 else 0
+        fetched = AT + n if state in (1, 3, 4, 6, 7) else None
+        yield (
+            n, keys[at], url_id(url), url, state, reason, random.random(), min(random.randrange(12), n - 1), parent,
+            int(n == 1), random.choice(("a", "a", "a", "link", "listed")), http, fetched,
+        )  # fmt: skip
+
+
+def _store_page(db: object, archive: ArchiveWriter, n: int, url: str, pages: int) -> None:
+    text = " ".join(random.choices(WORDS, k=120))
+    title = f"{random.choice(WORDS)} {random.choice(WORDS)} {n}"
+    body = f"<html><title>{title}</title><body><h1>{title}</h1><p>{text} word{n}</p></body></html>".encode()
+    digest = hashlib.sha1(body).digest()
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    headers = {"content-type": "text/html"}
+    answer = Answer(
+        Target(n, url_id(url), url, ""), 200, head=head, headers=headers, body=body, size=len(body), began=AT
+    )
+    warc, offset, length = archive.add(answer, digest=digest, mime="text/html")
+    mime = random.choice(MIMES)
+    row = (n, 1, AT + n, 200, mime, "utf-8", title, random.choice(("en", "es", "")), "", len(body) + n % 5000, digest)
+    sql = "INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', '', ?, ?, ?, 0)"
+    db.execute(sql, (*row, warc, offset, length))  # type: ignore[attr-defined]
+    db.execute("INSERT INTO content VALUES (?, ?, ?, 1)", (n, digest, n))  # type: ignore[attr-defined]
+    found = [random.randrange(1, pages) for _ in range(8)]
+    rows = db.execute(  # type: ignore[attr-defined]
+        f"SELECT url, '', 1 FROM url WHERE n IN ({', '.join('?' * len(found))})", found
+    ).fetchall()
+    packed = link_codec.pack([(target, random.choice(WORDS), True) for target, _, _ in rows])
+    db.execute("INSERT INTO link (key, links) VALUES (?, ?)", (n << 20 | 1, packed))  # type: ignore[attr-defined]
+
+
+def ask(client: ServeClient, name: str) -> None:
+    """Ask for every page, and print what each cost."""
+    base = f"/c/{name}"
+    page = client.get(f"{base}/pages.json?limit=1").json["rows"][0]
+    columns = client.get(f"{base}/pages.json?limit=1").json["columns"]
+    address = page[list(columns).index("url")]
+    paths = [
+        "/urls", "/urls?sort=url", "/urls?sort=-score", "/urls?sort=-fetched", "/urls?sort=depth",
+        "/urls?host=h3.example", "/urls?host=h3.example&sort=url", "/urls?host=h3.example&sort=-score",
+        "/urls?state=rejected", "/urls?state=rejected&sort=url", "/urls?state=rejected&sort=-fetched",
+        "/urls?state=rejected&reason=robots&depth=3&sort=-score", "/urls?http=404&via=listed&sort=url",
+        "/urls?q=river+lake", "/urls?q=nowhere", "/urls?state=gone&q=valley", "/urls?host=h3.example&q=valley",
+        "/pages", "/pages?sort=-size", "/pages?sort=title", "/pages?mime=application/pdf&language=es&sort=-size",
+        "/pages?host=h3.example", "/pages?q=water", "/hosts", "/hosts?sort=-pages", "/hosts?q=h44",
+        "/records", f"/page?url={address}", f"/url?url={address}", "/host?name=h3.example",
+        "/search?q=river", "/search?q=river+lake+-forest", f"/search?q=word{77}", "/search?q=nothing",
+        "/graph?by=host", "/graph?by=page&host=h3.example", "/graph.json?by=page&limit=5000",
+    ]  # fmt: skip
+    for path in paths:
+        client.get(base + path)  # what is compiled or cached at its first use
+        began = time.process_time(), time.monotonic()
+        answer = client.get(base + path)
+        spent = (time.process_time() - began[0]) * 1000
+        mark = " " if spent < 150 else "!"
+        print(f"{mark} {spent:7.1f} ms  {answer.status}  {len(answer.body):>9,} bytes  {path}")
+    cursor, steps, began_at = "", 0, time.process_time()
+    while steps < 100:
+        answer = client.get(f"{base}/urls.json?sort=url&limit=500&after={cursor}")
+        cursor, steps = answer.json["next"], steps + 1
+    print(f"  {(time.process_time() - began_at) * 10:7.1f} ms  each of 100 pages of 500 URLs by address")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--urls", type=int, default=1_000_000)
+    parser.add_argument("--pages", type=int, default=100_000)
+    options = parser.parse_args()
+    folder = options.folder / "large"
+    if not (folder / "crawl.db").exists():
+        began = time.monotonic()
+        make(folder, urls=options.urls, pages=options.pages)
+        print(f"made in {time.monotonic() - began:,.0f} s")
+    from lycosa.serve.indexing import bring_up_to_date
+
+    for what in ("index", "index again"):
+        wall, cpu = time.monotonic(), time.process_time()
+        bring_up_to_date(folder, folder)
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(
+            f"{what}: {time.monotonic() - wall:,.1f} s, {time.process_time() - cpu:,.1f} s of processor here,"
+            f" {children.ru_utime + children.ru_stime:,.1f} s in workers so far"
+        )
+    for name in ("crawl.db", "serve.db", "search.db"):
+        if (folder / name).exists():
+            print(f"{name}: {(folder / name).stat().st_size / 1e6:,.0f} MB")
+    reader, writer = os.pipe()
+    child = os.fork()  # a process of its own, whose memory is that of the server
+    if child == 0:
+        with serving(options.folder) as client:
+            ask(client, "large")
+            print(f"  {threading.active_count()} threads")
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"  at most {peak:,.0f} MB of memory")
+        sys.stdout.flush()
+        os._exit(0)
+    os.close(reader)
+    os.close(writer)
+    os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main()
