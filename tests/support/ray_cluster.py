@@ -1,7 +1,7 @@
 """A Ray cluster of two nodes on this machine, on loopback and for those who know its token; the second can be killed.
 
 Run as a program, it holds the cluster: it prints the address, kills the second node when it reads a line, adds another
-at the second line, and ends everything when its input ends.
+at the next, and so on; it ends everything when its input ends.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ def main(folder: str) -> None:
     second = cluster.add_node(**options, node_ip_address="127.0.0.1")
     print(cluster.address, flush=True)
     try:
-        if sys.stdin.readline():
-            cluster.remove_node(second, allow_graceful=False)
-            print("killed", flush=True)
-            if sys.stdin.readline():
-                cluster.add_node(**options, node_ip_address="127.0.0.1")
-                print("added", flush=True)
-                sys.stdin.readline()
+        for _ in sys.stdin:
+            if second is not None:
+                cluster.remove_node(second, allow_graceful=False)
+                second = None
+            else:
+                second = cluster.add_node(**options, node_ip_address="127.0.0.1")
+            print("done", flush=True)
     finally:
         cluster.shutdown()
 

@@ -21,7 +21,7 @@ class Executor(Protocol):
 
     @property
     def room(self) -> int:
-        """How many more jobs are wanted, so that no worker has to wait."""
+        """How many more jobs are wanted, so that no worker has to wait; never none while it is idle."""
 
     @property
     def idle(self) -> bool:

@@ -312,8 +312,8 @@ def connect(address: str) -> Any:
         host, _, port = address.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
-        except OSError as problem:
-            why = problem.strerror or _first_line(problem)
+        except (OSError, OverflowError) as problem:
+            why = getattr(problem, "strerror", "") or _first_line(problem)
             raise ClusterLost(
                 f"No Ray cluster answers at {address} ({why}); `ray start --head` says the address of one."
             ) from None

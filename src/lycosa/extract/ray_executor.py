@@ -19,7 +19,7 @@ import msgspec
 from lycosa.errors import LycosaError, UsageError
 from lycosa.extract import ray_driver
 from lycosa.extract.messages import ExtractJob, ExtractResult, Frames, Ready, Setup, frame
-from lycosa.extract.pool import LOAD_S, undisturbed
+from lycosa.extract.pool import BATCH_MAX, LOAD_S, undisturbed
 from lycosa.extract.ray_messages import RayFailure, RayOrder, RayReport, RaySetup, decode_report
 
 START_S = LOAD_S + 60.0  # for the cluster and the quarry
@@ -52,8 +52,8 @@ class RayExecutor:
 
     @property
     def room(self) -> int:
-        """How many more jobs are wanted, so that no worker has to wait."""
-        return max(0, self._room)
+        """How many more jobs are wanted, so that no worker has to wait; never none while it is idle."""
+        return max(BATCH_MAX if self.idle else 0, self._room)
 
     @property
     def idle(self) -> bool:
