@@ -5,7 +5,8 @@
 Makes a collection of small documents, three of them poison, in a temporary folder. Extracts and analyses it with the
 pool (two workers), on the cluster (two nodes with a worker each), and on the cluster with a node killed after a third
 of the work; compares all records, outcomes and findings. Processor time is that of every process below this one, the
-cluster's own included; what is idle before the work is not counted.
+cluster's own included. The cost of joining the cluster and ending there, whatever the number of documents, is told
+apart.
 """
 
 from __future__ import annotations
@@ -48,15 +49,19 @@ def main() -> None:
         for way in ("ray", "killed"):
             shutil.copytree(folders["pool"], folders[way])
         print(f"{count:,} documents; {os.cpu_count()} processors", flush=True)
-        extract_on(folders, quarry, count=count, on=on, cluster=cluster)
+        start = extract_on(folders, quarry, count=count, on=on, cluster=cluster)
         cluster.add_node()
-        analyse_on(folders, count=count, on=on, cluster=cluster)
+        analyse_on(folders, count=count, on=on, cluster=cluster, start=start)
 
 
-def extract_on(folders: dict[str, Path], quarry: str, *, count: int, on: str, cluster: RayCluster) -> None:
+def extract_on(
+    folders: dict[str, Path], quarry: str, *, count: int, on: str, cluster: RayCluster
+) -> tuple[float, float]:
+    """What it costs to join the cluster, by the clock and of processors."""
     pool = measure("extract, pool", count, lambda: extract_words(folders["pool"], quarry, workers=2))
     ray = measure("extract, Ray", count, lambda: extract_words(folders["ray"], quarry, on=on))
-    tell_overhead(pool, ray, count)
+    start = measure("nothing left to extract, Ray", 0, lambda: extract_words(folders["ray"], quarry, on=on))
+    tell_overhead(pool, ray, count, start=start)
     sql = "SELECT count(*) FROM extracted"
     with when_done(folders["killed"] / "crawl.db", sql, count // 3, cluster.kill_node):
         measure("extract, Ray, a node killed", count, lambda: extract_words(folders["killed"], quarry, on=on))
@@ -64,12 +69,15 @@ def extract_on(folders: dict[str, Path], quarry: str, *, count: int, on: str, cl
     for way in ("ray", "killed"):
         assert read_records(folders[way]) == expected, way
     print(f"  equal: {len(expected):,} rows of outcomes and records, three ways", flush=True)
+    return start
 
 
-def analyse_on(folders: dict[str, Path], *, count: int, on: str, cluster: RayCluster) -> None:
+def analyse_on(
+    folders: dict[str, Path], *, count: int, on: str, cluster: RayCluster, start: tuple[float, float]
+) -> None:
     pool = measure("analyse, pool", count, lambda: analyse_documents(folders["pool"], workers=2))
     ray = measure("analyse, Ray", count, lambda: analyse_documents(folders["ray"], on=on))
-    tell_overhead(pool, ray, count)
+    tell_overhead(pool, ray, count, start=start)
     sql = "SELECT count(*) FROM page"
     with when_done(folders["killed"] / "analysis.db", sql, count // 3, cluster.kill_node):
         measure("analyse, Ray, a node killed", count, lambda: analyse_documents(folders["killed"], on=on))
@@ -79,27 +87,28 @@ def analyse_on(folders: dict[str, Path], *, count: int, on: str, cluster: RayClu
     print(f"  equal: {len(expected):,} rows of findings, three ways", flush=True)
 
 
-def tell_overhead(pool: tuple[float, float], ray: tuple[float, float], count: int) -> None:
-    by_clock, by_processor = ((there - here) / count * 1e6 for here, there in zip(pool, ray, strict=True))
+def tell_overhead(
+    pool: tuple[float, float], ray: tuple[float, float], count: int, *, start: tuple[float, float]
+) -> None:
+    by_clock, by_processor = ((ray[n] - start[n] - pool[n]) / count * 1e6 for n in (0, 1))
     print(
         f"  overhead of a document: {by_clock:,.0f} µs by the clock, {by_processor:,.0f} µs of processors", flush=True
     )
 
 
 def measure(name: str, count: int, work: Callable[[], Tally]) -> tuple[float, float]:
-    """Seconds by the clock, from the first document to the last commit, and of processors."""
+    """Seconds by the clock and of processors, from the command to its end."""
     watch = Watch()
     began = time.monotonic()
     tally = work()
     whole = time.monotonic() - began
     cpu_s = watch.stop()
     assert tally.documents == count, tally
-    start = f"; {whole - tally.seconds:.1f} s to start and end" if not name.startswith("analyse") else ""
-    print(f"{name}: {tally.seconds:.1f} s, {count / tally.seconds:,.0f}/s, {cpu_s:.1f} s of processors{start}")
+    print(f"{name}: {whole:.1f} s, {count / whole:,.0f}/s, {cpu_s:.1f} s of processors")
     for note in tally.notes:
         print(f"  {note}")
     sys.stdout.flush()
-    return tally.seconds, cpu_s
+    return whole, cpu_s
 
 
 class Watch(threading.Thread):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -68,6 +70,62 @@ def test_the_commands_work_on_a_cluster(tmp_path: Path, cluster: RayCluster, mon
     assert len(Path("words.jsonl").read_text().splitlines()) == 200
     done = run("analyse", "xml", "c", *on)
     assert (done.code, done.output.partition(" in ")[0]) == (0, "40 pages analysed")
+
+
+@needs_ray
+def test_work_that_was_ended_is_continued(tmp_path: Path, cluster: RayCluster) -> None:
+    """Ctrl-C once finishes what was begun; a command that is killed leaves nothing behind that holds the nodes."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    quarry = make_documents(here, 200, poisoned=False, each_s=0.05)
+    shutil.copytree(here, there)
+    words = ["extract", "-c", str(there), "--quarry", quarry, "--on", f"ray://{cluster.address}"]
+    sql = "SELECT count(*) FROM extracted"
+    for number, code, rows in ((signal.SIGINT, 130, 20), (signal.SIGKILL, -9, 60)):
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "lycosa", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        with when_done(there / "crawl.db", sql, rows, functools.partial(process.send_signal, number)):
+            said, _ = process.communicate(timeout=100)
+        assert process.returncode == code, said
+    assert len(read_records(there)) < 1200
+    extract_words(here, quarry)
+    assert run(*words).code == 0
+    assert read_records(there) == read_records(here)
+
+
+#: Hides a folder from the nodes whose socket ends so, as if it were not shared with their machine.
+HIDING = """
+import os, sys
+if any(word.startswith("--raylet-name=") and word.endswith({end!r}) for word in sys.argv):
+    open_anything = os.open
+    def open_what_is_shared(path, *rest, **more):
+        if str(path).startswith({folder!r}):
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return open_anything(path, *rest, **more)
+    os.open = open_what_is_shared
+"""
+
+
+@needs_ray
+@pytest.mark.parametrize("end", ["raylet.1", ""])
+def test_a_node_that_does_not_see_the_files_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """It is told which file, and what every node needs; where no node sees it, the work ends, to be continued."""
+    quarry = make_documents(tmp_path / "c", 60, poisoned=False, each_s=0.1)  # so that both nodes get some
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text(HIDING.format(end=end, folder=str(tmp_path / "c/archive")))
+    with ray_cluster(PYTHONPATH=str(tmp_path / "site")) as cluster:
+        for name, value in cluster.environ.items():
+            monkeypatch.setenv(name, value)
+        done = run("extract", "-c", str(tmp_path / "c"), "--quarry", quarry, "--on", f"ray://{cluster.address}")
+    told = "is left out: it cannot read "
+    assert told in done.output
+    assert "(No such file or directory): every node needs the files at the same path" in done.output
+    if end:
+        assert (done.code, done.output.partition(" in ")[0]) == (0, "300 records from 60 documents")
+    else:
+        assert (done.code, len(done.output.splitlines())) == (1, 1)
 
 
 @needs_ray

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import random
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
 
+import apsw
 from support.make_collection import make_collection
 
 from lycosa.analysis.run import AnalysisOptions, AnalysisTally, analyse_collection
@@ -29,6 +29,7 @@ class Words(Quarry):
     version = "1"
 
     def extract(self, doc):
+        time.sleep(EACH_S)
         words = doc.text.split()
         if "abortus" in words:
             os.abort()
@@ -42,11 +43,11 @@ class Words(Quarry):
 POISON = ("abortus", "erratum", "mora")
 
 
-def make_documents(folder: Path, count: int, *, poisoned: bool = True) -> str:
-    """Make a collection of small pages and XML documents; the name of its quarry."""
+def make_documents(folder: Path, count: int, *, poisoned: bool = True, each_s: float = 0.0) -> str:
+    """Make a collection of small pages and XML documents; the name of its quarry, which takes its time for each."""
     make_collection(folder, _pages(count, poisoned=poisoned))
     path = folder / "words.py"
-    path.write_text(QUARRY)
+    path.write_text(QUARRY.replace("EACH_S", str(each_s)))
     return f"{path}:Words"
 
 
@@ -99,7 +100,9 @@ def read_findings(folder: Path) -> list[tuple[object, ...]]:
 
 
 def _rows(path: Path, sql: str) -> list[tuple[object, ...]]:
-    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)) as db:
+    # With the library that writes it: a second one in this process would drop the first one's locks.
+    with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as db:
+        db.set_busy_timeout(30_000)
         return db.execute(sql).fetchall()
 
 
@@ -110,7 +113,7 @@ def when_done(path: Path, sql: str, count: int, act: Callable[[], object]) -> It
     def watch() -> None:
         limit = time.monotonic() + 600
         while time.monotonic() < limit:
-            with contextlib.suppress(sqlite3.OperationalError):
+            with contextlib.suppress(apsw.Error):
                 if int(str(_rows(path, sql)[0][0])) >= count:
                     act()
                     return

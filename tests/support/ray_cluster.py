@@ -35,7 +35,7 @@ class RayCluster:
     def __init__(self, process: subprocess.Popen[str], environ: dict[str, str]) -> None:
         assert process.stdout is not None
         self._process = process
-        self.environ = environ
+        self.environ = environ  # what a program needs to reach it
         self.address = process.stdout.readline().strip()
         assert self.address, "the Ray cluster did not start"
 
@@ -55,14 +55,14 @@ class RayCluster:
 
 
 @contextlib.contextmanager
-def ray_cluster() -> Iterator[RayCluster]:
-    """A cluster of two nodes with a processor each; `environ` is what a program needs to reach it."""
+def ray_cluster(**more: str) -> Iterator[RayCluster]:
+    """A cluster of two nodes with a processor each, with `more` in its environment."""
     environ = os.environ | LOOPBACK | {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
     with tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp") as folder:  # a short path: sockets lie in it
         command = [sys.executable, "-P", "-W", "ignore", __file__, folder]
         with open(f"{folder}/log", "w") as log:
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environ
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environ | more
             )
         try:
             yield RayCluster(process, environ)
