@@ -20,7 +20,7 @@ from lycosa.extract.ray_messages import NodeReply, NodeState, RaySetup, decode_s
 from lycosa.version import __version__ as VERSION
 
 WAIT_S = 1.0  # for the first result
-GATHER_S = 0.05  # for more of them
+GATHER_S = 0.3  # for more of them: a call costs milliseconds, and two seconds of work are in hand
 GATHER_BYTES = 8 << 20
 
 
