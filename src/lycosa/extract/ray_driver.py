@@ -347,7 +347,7 @@ def main(arguments: list[str]) -> None:
                 RayDriver(ray, channel, wanted).run()
             except ClusterLost as problem:
                 channel.sendall(frame(RayFailure(str(problem))))
-        except BrokenPipeError:
+        except ConnectionError:
             pass  # the executor was ended before
     sys.stderr.flush()
     os._exit(0)  # Ray ends the actors of a driver that is gone; its own way out takes seconds
