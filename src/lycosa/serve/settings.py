@@ -20,6 +20,7 @@ class ServeSettings(Struct, frozen=True):
     password: str = ""  # as `passwords.hash_password` made it; empty: nobody is asked for one
     names: tuple[str, ...] = ()  # by which it may be called, beside addresses and localhost
     crawl_options: tuple[str, ...] = ()  # added to the command line of each crawl that the page starts
+    tiles: str = ""  # address of map tiles, as "https://tiles.example/{z}/{x}/{y}.png"; empty: none are asked for
     secure: bool = False  # whether browsers reach it over TLS
 
 
