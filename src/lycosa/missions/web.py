@@ -43,6 +43,7 @@ class QueryValues(Protocol):
 
     def get(self, name: str, default: str = "", /) -> str: ...
     def getlist(self, name: str, /) -> list[str]: ...
+    def multi_items(self) -> list[tuple[str, str]]: ...
     def __contains__(self, name: object, /) -> bool: ...
 
 
@@ -86,6 +87,10 @@ class WebRequest(Protocol):
     @property
     def as_json(self) -> bool:
         """Whether a program asks: what only the page draws may be left out."""
+
+    @property
+    def origin(self) -> str:
+        """The beginning of the server's addresses, as who asks knows it: "http://127.0.0.1:8420"."""
 
     @property
     def tiles(self) -> str:

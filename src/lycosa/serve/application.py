@@ -135,6 +135,7 @@ def _make_request(http_request: Request, services: Services, form: QueryParams, 
         session=http_request.scope.get("lycosa_session", ""),
         client=http_request.client.host if http_request.client else "",
         as_json=as_json,
+        origin=f"{http_request.url.scheme}://{http_request.url.netloc}",
     )
 
 

@@ -43,6 +43,7 @@ class PageRequest:
         session: str = "",
         client: str = "",
         as_json: bool = False,
+        origin: str = "",
     ) -> None:
         self.services = services
         self.address = address  # the path without the query, and without .json
@@ -53,6 +54,7 @@ class PageRequest:
         self.session = session  # the cookie of who is logged in
         self.client = client  # the address that asks
         self.as_json = as_json
+        self.origin = origin  # by which the server was asked: "http://127.0.0.1:8420"
         self.mission = ""  # whose page it is; empty: a page of the core
         self.package = ""  # in which that mission keeps its templates
         self._collection: Collection | None = None

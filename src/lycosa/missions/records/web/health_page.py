@@ -19,6 +19,7 @@ class ShownStep(Struct, frozen=True):
     rules_version: str
     pages: int
     share: float
+    percent: int
 
 
 class ShownHealth(Struct, frozen=True):
@@ -73,7 +74,7 @@ def report_health(collection: Collection, *, propose: tuple[str, str, str] | Non
                 base=each.base,
                 has_dropped=each.has_dropped,
                 steps=tuple(
-                    ShownStep(step.round, step.rules_version, step.pages, step.share)
+                    ShownStep(step.round, step.rules_version, step.pages, step.share, round(100 * step.share))
                     for step in each.steps[-_MOST_STEPS:]
                 ),
                 examples=drop.examples if drop else (),
