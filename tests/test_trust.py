@@ -37,6 +37,8 @@ ALLOWED = {
     ("extract/fork_server.py", "execv"): "the same",
     ("extract/background.py", "subprocess"): "the same",
     ("extract/pdf_process.py", "subprocess"): "the same",
+    ("extract/renewal.py", "subprocess"): "the same",
+    ("missions/documents/web/page_image.py", "subprocess"): "the same",
     ("missions/records/reports/template_process.py", "subprocess"): "the same",
     ("serve/indexing.py", "subprocess"): "the same",
     ("serve/query_process.py", "subprocess"): "the same",

@@ -38,7 +38,7 @@ class ShownEvidence(Struct, frozen=True):
     box: Box | None  # in points from the upper left corner of the page
 
 
-class ShownValue(Struct, frozen=True):
+class DocumentValue(Struct, frozen=True):
     """A value of a field with how sure it is; `note` tells an author's address from a printed one."""
 
     field: str
@@ -70,7 +70,7 @@ class DocumentStory(Struct, frozen=True):
     confidence: float
     wanted: bool
     permission: str
-    values: tuple[ShownValue, ...]
+    values: tuple[DocumentValue, ...]
     authors: tuple[str, ...]
     editable: tuple[EditableField, ...]
     decisions: tuple[Decision, ...]
@@ -108,7 +108,7 @@ def tell_story(collection: Collection, url: str) -> DocumentStory:
     )
 
 
-def _values(document: DocumentDescription) -> Iterator[ShownValue]:
+def _values(document: DocumentDescription) -> Iterator[DocumentValue]:
     for name in ("title", "language", "abstract"):
         if (found := getattr(document, name)) is not None:
             yield _shown(name, found.value, found.confidence, found.evidence)
@@ -127,7 +127,7 @@ def _values(document: DocumentDescription) -> Iterator[ShownValue]:
             yield _shown(name, value, None, ())
 
 
-def _author(author: Author) -> Iterator[ShownValue]:
+def _author(author: Author) -> Iterator[DocumentValue]:
     yield _shown("authors", author.name, author.confidence, author.evidence, note=author.orcid)
     for address in author.addresses:
         note = "now" if address.is_current else "printed"
@@ -136,9 +136,9 @@ def _author(author: Author) -> Iterator[ShownValue]:
 
 def _shown(
     field: str, value: str, confidence: float | None, evidence: Iterable[Evidence], *, note: str = ""
-) -> ShownValue:
+) -> DocumentValue:
     proofs = tuple(islice(evidence, _SHOWN_EVIDENCE))
-    return ShownValue(
+    return DocumentValue(
         field=field,
         value=value,
         confidence=confidence,

@@ -62,14 +62,14 @@ def show_document(request: WebRequest) -> View:
             image = draw_page(request.collection, story.url, page)
         except CollectionError as error:
             problem = str(error)
-    places = [
-        MarkedPlace(value.field, value.value, proof.box, value.field == field)
+    places = {
+        (value.field, proof.box): MarkedPlace(value.field, value.value, proof.box, value.field == field)
         for value in story.values
         for proof in value.evidence
         if proof.page == page and proof.box is not None and not proof.url
-    ]
+    }
     size = (image.width, image.height) if image else (0.0, 0.0)
-    return View("document.html", DocumentPage(story, page, field, *size, problem, tuple(places)))
+    return View("document.html", DocumentPage(story, page, field, *size, problem, tuple(places.values())))
 
 
 def _first_page(story: DocumentStory, field: str) -> int:

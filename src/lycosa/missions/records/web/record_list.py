@@ -25,6 +25,7 @@ _SHOWN_FIELDS = 5
 _MOST_FIELDS = 100
 _FACET_VALUES = 15
 _CELL = 300
+_SHORT = 100
 FACETS = {"kind": "kind", "host": "host", "range": "range", "state": "iif(gone, 'gone', 'there')"}
 SORTS = {"first": "first_at", "changed": "changed_at", "fetched": "fetched_at", "url": "url"}
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -112,7 +113,7 @@ def list_records(collection: Collection, query: Mapping[str, Sequence[str]]) -> 
         pages = max(1, -(-total // PAGE_SIZE))
         number = read_page(query, pages)
         known = _fields(store, where, values)
-        columns = tuple(name for name in choice.columns if name in known) or known[:_SHOWN_FIELDS]
+        columns = tuple(name for name in choice.columns if name in known) or _choose_columns(store, choice, known)
         rows = tuple(_rows(store, choice, columns, limit=PAGE_SIZE, skip=(number - 1) * PAGE_SIZE))
         return RecordList(
             records=rows,
@@ -220,6 +221,17 @@ def _fields(store: RecordStore, where: str, values: Sequence[object]) -> tuple[s
     for (text,) in store.rows(sql, values):
         counts.update(name for name in _decode(text) if not name.startswith("@"))
     return tuple(name for name, _ in counts.most_common(_MOST_FIELDS))
+
+
+def _choose_columns(store: RecordStore, choice: _Choice, known: Sequence[str]) -> tuple[str, ...]:
+    """The fields that are shown unasked: short ones, without that which the record is called by."""
+    rows = list(_rows(store, choice, known, limit=5))
+    shown = [
+        name
+        for nth, name in enumerate(known)
+        if not any(len(row.values[nth]) > _SHORT or row.title == " ".join(row.values[nth].split()) for row in rows)
+    ]
+    return tuple(shown[:_SHOWN_FIELDS]) or tuple(known[:1])
 
 
 def _facets(store: RecordStore, choice: _Choice) -> Iterator[RecordFacet]:
