@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa.collection.collection import Collection
 from lycosa.missions.documents.contacts import COLUMNS, ContactSheet, contact_sheets, fill_letter, sheet_row
 from lycosa.missions.documents.text.words import fold
-from lycosa.missions.documents.web.current_catalogue import shown_catalogue
+from lycosa.missions.documents.web.current_catalogue import prepare_catalogue
 from lycosa.output.table import write
 
 PAGE_SIZE = 50
@@ -52,8 +52,7 @@ class ContactList(Struct, frozen=True):
 
 def list_contacts(collection: Collection, *, words: str = "", everything: bool = False, page: int = 1) -> ContactList:
     """The authors whose name, address or affiliation has these words."""
-    with shown_catalogue(collection) as (_, is_current):
-        pass
+    is_current = prepare_catalogue(collection)
     sought = fold(words).split()
     sheets = [
         sheet
@@ -99,6 +98,7 @@ def _show(sheet: ContactSheet) -> ShownContact:
 
 def write_contacts(collection: Collection, *, everything: bool = False) -> str:
     """The whole sheet as CSV, as `lycosa contacts` writes it."""
+    prepare_catalogue(collection)
     out = io.StringIO(newline="")
     rows = map(sheet_row, contact_sheets(collection, everything=everything, renew=False))
     write(([row[name] for name in COLUMNS] for row in rows), COLUMNS, out, form="csv")

@@ -14,10 +14,15 @@ from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
 _MODULE = "lycosa.missions.documents.web.current_catalogue"
 
 
+def prepare_catalogue(collection: Collection) -> bool:
+    """Have the catalogue made where it is due, for a short while; whether it is that of now."""
+    return renew(_MODULE, collection.path)
+
+
 @contextmanager
 def shown_catalogue(collection: Collection) -> Iterator[tuple[Catalogue, bool]]:
     """The catalogue, and whether it is that of now."""
-    is_current = renew(_MODULE, collection.path)
+    is_current = prepare_catalogue(collection)
     with open_catalogue(collection, renew=False) as catalogue:
         yield catalogue, is_current
 

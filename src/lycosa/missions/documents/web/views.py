@@ -10,7 +10,7 @@ from lycosa.missions.documents.model import Box
 from lycosa.missions.documents.oai_server import offer_documents
 from lycosa.missions.documents.said_by_people import keep_correction, keep_decision, split_values
 from lycosa.missions.documents.web.contact_list import list_contacts, write_contacts
-from lycosa.missions.documents.web.current_catalogue import shown_catalogue
+from lycosa.missions.documents.web.current_catalogue import prepare_catalogue, shown_catalogue
 from lycosa.missions.documents.web.document_list import FACETS, list_documents
 from lycosa.missions.documents.web.document_story import DocumentStory, tell_story
 from lycosa.missions.documents.web.page_image import draw_page
@@ -108,6 +108,7 @@ def correct(request: WebRequest) -> Response:
     form = request.form
     undo = form.get("undo", "") == "1"
     field = form.get("field", "")
+    prepare_catalogue(request.collection)
     values = [] if undo else split_values(field, form.get("value", ""))
     url = keep_correction(request.collection, form.get("url", ""), field, values, undo=undo, renew=False)
     return RedirectResponse(request.mission_link("document", url=url, field=field), 303)
@@ -118,6 +119,7 @@ def decide(request: WebRequest) -> Response:
     form = request.form
     url, author = form.get("url", ""), form.get("author", "")
     note = form.get("note", "").strip()
+    prepare_catalogue(request.collection)
     keep_decision(request.collection, [url] if url else [], author, form.get("state", ""), note, renew=False)
     back = request.mission_link("document", url=url) if url else request.mission_link("contacts", all="1", q=author)
     return RedirectResponse(back, 303)
