@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import TextIOWrapper
 from typing import IO, Any
 
@@ -28,6 +28,11 @@ _CELL = 300
 _SHORT = 100
 FACETS = {"kind": "kind", "host": "host", "range": "range", "state": "iif(gone, 'gone', 'there')"}
 SORTS = {"first": "first_at", "changed": "changed_at", "fetched": "fetched_at", "url": "url"}
+#: Records without their data, which nobody needs for counting and for most orders.
+_HEADS = """(
+    SELECT record.id, record.kind, page.url, page.host, record.range, record.gone, record.first_at, record.changed_at,
+           record.fetched_at
+    FROM record JOIN page ON page.id = record.page)"""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -80,6 +85,11 @@ class _Choice:
         self.sort = (query.get("sort") or ("-changed",))[0]
         self.columns = tuple(dict.fromkeys(query.get("columns", ())))[:_MOST_FIELDS]
 
+    @property
+    def source(self) -> str:
+        """What is looked through: data only where there are words to be found."""
+        return "known_records" if self.words else _HEADS
+
     def where(self, *, without: str = "") -> tuple[str, list[object]]:
         conditions, values = ["1"], list[object]()
         for name, chosen in self.chosen.items():
@@ -108,13 +118,14 @@ def list_records(collection: Collection, query: Mapping[str, Sequence[str]]) -> 
     choice = _Choice(query)
     with shown_store(collection) as (store, is_current):
         where, values = choice.where()
-        ((total,),) = store.rows(f"SELECT count(*) FROM known_records WHERE {where}", values)
+        facets, total = _facets(store, choice)
         ((whole,),) = store.rows("SELECT count(*) FROM record")
         pages = max(1, -(-total // PAGE_SIZE))
         number = read_page(query, pages)
         known = _fields(store, where, values)
-        columns = tuple(name for name in choice.columns if name in known) or _choose_columns(store, choice, known)
-        rows = tuple(_rows(store, choice, columns, limit=PAGE_SIZE, skip=(number - 1) * PAGE_SIZE))
+        numbers = _choose(store, choice, limit=PAGE_SIZE, skip=(number - 1) * PAGE_SIZE)
+        columns = tuple(name for name in choice.columns if name in known) or _choose_columns(store, numbers, known)
+        rows = tuple(_read(store, numbers, columns))
         return RecordList(
             records=rows,
             total=total,
@@ -123,7 +134,7 @@ def list_records(collection: Collection, query: Mapping[str, Sequence[str]]) -> 
             pages=pages,
             columns=columns,
             all_columns=known,
-            facets=tuple(_facets(store, choice)),
+            facets=facets,
             q=choice.words,
             sort=choice.sort,
             is_current=is_current,
@@ -149,7 +160,7 @@ def write_records(collection: Collection, query: Mapping[str, Sequence[str]], fo
         names = ("id", "kind", "url", "first", "changed", "gone", *columns)
         lines = (
             (row.id, row.kind, row.url, row.first_at, row.changed_at, int(row.is_gone), *row.values)
-            for row in _rows(store, choice, columns, limit=MOST_ROWS, cell=0)
+            for row in _read(store, _choose(store, choice, limit=MOST_ROWS), columns, cell=0)
         )
         text = TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
         write(_values(lines), names, text, form=form)
@@ -163,30 +174,36 @@ def _values(lines: Iterator[tuple[Any, ...]]) -> Iterator[Sequence[Value]]:
     yield from lines
 
 
-def _rows(
-    store: RecordStore, choice: _Choice, columns: Sequence[str], *, limit: int, skip: int = 0, cell: int = _CELL
-) -> Iterator[RecordRow]:
+def _choose(store: RecordStore, choice: _Choice, *, limit: int, skip: int = 0) -> list[int]:
+    """The numbers of the chosen records, in their order."""
     where, values = choice.where()
     order, more = choice.order()
-    sql = f"""SELECT id, kind, url, host, range, number, first_at, changed_at, gone, data FROM known_records
-              WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?"""
-    for number, kind, url, host, range_, version, first_at, changed_at, gone, text in store.rows(
-        sql, [*values, *more, limit, skip]
-    ):
-        data = _decode(text)
-        yield RecordRow(
-            id=number,
-            kind=kind,
-            url=url,
-            host=host,
-            range=range_,
-            versions=version,
-            first_at=first_at,
-            changed_at=changed_at,
-            is_gone=bool(gone),
-            title=title_of(data),
-            values=tuple(show_value(data.get(name), cell) for name in columns),
-        )
+    source = "known_records" if more else choice.source
+    sql = f"SELECT id FROM {source} WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?"
+    return [number for (number,) in store.rows(sql, [*values, *more, limit, skip])]
+
+
+def _read(
+    store: RecordStore, numbers: Iterable[int], columns: Sequence[str], *, cell: int = _CELL
+) -> Iterator[RecordRow]:
+    """The rows of these records."""
+    sql = """SELECT kind, url, host, range, number, first_at, changed_at, gone, data FROM known_records WHERE id = ?"""
+    for number in numbers:
+        for kind, url, host, range_, version, first_at, changed_at, gone, text in store.rows(sql, (number,)):
+            data = _decode(text)
+            yield RecordRow(
+                id=number,
+                kind=kind,
+                url=url,
+                host=host,
+                range=range_,
+                versions=version,
+                first_at=first_at,
+                changed_at=changed_at,
+                is_gone=bool(gone),
+                title=title_of(data),
+                values=tuple(show_value(data.get(name), cell) for name in columns),
+            )
 
 
 def title_of(data: Mapping[str, Any]) -> str:
@@ -223,9 +240,9 @@ def _fields(store: RecordStore, where: str, values: Sequence[object]) -> tuple[s
     return tuple(name for name, _ in counts.most_common(_MOST_FIELDS))
 
 
-def _choose_columns(store: RecordStore, choice: _Choice, known: Sequence[str]) -> tuple[str, ...]:
+def _choose_columns(store: RecordStore, numbers: Sequence[int], known: Sequence[str]) -> tuple[str, ...]:
     """The fields that are shown unasked: short ones, without that which the record is called by."""
-    rows = list(_rows(store, choice, known, limit=5))
+    rows = list(_read(store, numbers[:5], known))
     shown = [
         name
         for nth, name in enumerate(known)
@@ -234,15 +251,29 @@ def _choose_columns(store: RecordStore, choice: _Choice, known: Sequence[str]) -
     return tuple(shown[:_SHOWN_FIELDS]) or tuple(known[:1])
 
 
-def _facets(store: RecordStore, choice: _Choice) -> Iterator[RecordFacet]:
-    for name, column in FACETS.items():
-        where, values = choice.where(without=name)
-        sql = f"SELECT {column}, count(*) FROM known_records WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"
-        counts: dict[str, int] = dict(store.rows(sql, [*values, _FACET_VALUES + 1]))
+def _facets(store: RecordStore, choice: _Choice) -> tuple[tuple[RecordFacet, ...], int]:
+    """Each facet as counted among what the others leave, and how many records are chosen."""
+    columns = ", ".join(FACETS.values())
+    where, values = choice.where()
+    together = list(
+        store.rows(f"SELECT {columns}, count(*) FROM {choice.source} WHERE {where} GROUP BY {columns}", values)
+    )
+    found = []
+    for nth, (name, column) in enumerate(FACETS.items()):
+        counts: Counter[str] = Counter()
         chosen = choice.chosen[name]
+        if chosen:
+            where, values = choice.where(without=name)
+            counts.update(
+                dict(store.rows(f"SELECT {column}, count(*) FROM {choice.source} WHERE {where} GROUP BY 1", values))
+            )
+        else:
+            for row in together:
+                counts[row[nth]] += row[-1]
         for value in chosen:
             counts.setdefault(value[:200], 0)
         ranked = sorted(counts.items(), key=lambda pair: (pair[0] not in chosen, -pair[1], pair[0]))
         shown = tuple((value, count, value in chosen) for value, count in ranked[:_FACET_VALUES])
         if len(shown) > 1 or chosen:
-            yield RecordFacet(name, shown, len(ranked) > _FACET_VALUES)
+            found.append(RecordFacet(name, shown, len(ranked) > _FACET_VALUES))
+    return tuple(found), sum(row[-1] for row in together)
