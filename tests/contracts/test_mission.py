@@ -159,11 +159,12 @@ def test_what_it_does_after_a_round_is_told(plugin: MissionPlugin, collection: C
     assert all(isinstance(sentence, str) for sentence in said)
 
 
-def test_its_pages_are_rendered_by_functions(plugin: MissionPlugin) -> None:
-    """Each has a path and a title."""
-    for page in plugin.pages():
-        assert page.path and page.title
-        assert callable(registry.load_attribute(page.render, what="page"))
+def test_its_pages_are_shown_by_functions(plugin: MissionPlugin) -> None:
+    """Each has a path of its own; the first one has a title, which stands for the mission."""
+    pages = list(plugin.pages())
+    assert not pages or pages[0].title
+    assert len({(page.path, page.method) for page in pages}) == len(pages)
+    assert all(callable(registry.load_attribute(page.view, what="page")) for page in pages)
 
 
 def test_our_missions_come_in_by_the_same_door() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lycosa.missions import registry
 from lycosa.serve.routes import NAVIGATION, ROUTES
 from lycosa.serve.views import twin_path
 
@@ -16,6 +17,15 @@ def test_every_page_is_documented() -> None:
         if route.method == "GET" and route.has_twin:
             path = route.path.replace("{name}", "NAME")
             assert f"| `{path}` | `{twin_path(path)}` |" in DOCS, path
+
+
+def test_every_page_of_a_mission_is_documented() -> None:
+    """In the same table."""
+    for mission in registry.BUILT_IN:
+        for page in registry.find(mission).pages():
+            if page.method == "GET":
+                path = f"/c/NAME/m/{mission}/{page.path}"
+                assert f"| `{path}` | {f'`{twin_path(path)}` ' if page.has_twin else ''}|" in DOCS, path
 
 
 def test_the_navigation_leads_to_pages() -> None:

@@ -9,27 +9,43 @@ from pathlib import Path
 import pytest
 
 import lycosa.serve
+from lycosa.missions import registry
 from lycosa.model import STATE_NAMES
-from lycosa.serve.translations import catalogue, choose_language, translator
+from lycosa.serve.translations import catalogue, choose_language, mission_catalogue, translator
 
 SOURCE = Path(lycosa.serve.__file__).parent
 _IN_TEMPLATE = re.compile(r"""\b(?:_|n_)\((?:[^"'()]*,)?\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')(?:,\s*("[^"]*"))?""")
 _FUNCTIONS = {"_", "mark", "translate", "count"}
 
 
-def texts_in_templates() -> set[str]:
+#: The packages with pages: ours, and those of missions, whose texts stand beside their templates.
+PACKAGES = {
+    "lycosa.serve": SOURCE,
+    **{
+        ".".join(("lycosa", *folder.relative_to(SOURCE.parent).parts)): folder
+        for folder in sorted(path.parent for path in SOURCE.parent.glob("missions/*/**/templates"))
+        if (folder / "locale").is_dir()
+    },
+}
+
+
+def spanish_of(package: str) -> dict[str, str]:
+    return catalogue("es") if package == "lycosa.serve" else mission_catalogue("es", package)
+
+
+def texts_in_templates(folder: Path) -> set[str]:
     """The texts that templates translate."""
     found = set()
-    for file in SOURCE.glob("templates/**/*.html"):
+    for file in folder.glob("templates/**/*.html"):
         for match in _IN_TEMPLATE.finditer(file.read_text()):
             found |= {ast.literal_eval(part) for part in match.groups() if part}
     return found
 
 
-def texts_in_source() -> set[str]:
+def texts_in_source(folder: Path) -> set[str]:
     """The texts that functions translate, or mark to be translated later; and the names of states."""
-    found = set(STATE_NAMES.values())
-    for file in SOURCE.glob("*.py"):
+    found = set(STATE_NAMES.values()) if folder == SOURCE else set()
+    for file in folder.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -39,25 +55,40 @@ def texts_in_source() -> set[str]:
     return found
 
 
-def test_every_text_has_its_spanish() -> None:
+def titles_of_pages(package: str) -> set[str]:
+    """The titles of missions' pages whose views stand in a package."""
+    pages = [page for plugin in registry.ours() for page in plugin.pages()]
+    return {page.title for page in pages if page.title and page.view.startswith(f"{package}.")}
+
+
+def texts_of(package: str) -> set[str]:
+    folder = PACKAGES[package]
+    return texts_in_templates(folder) | texts_in_source(folder) | titles_of_pages(package)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_text_has_its_spanish(package: str) -> None:
     """A text that a template or a view shows stands in a table of locale/es."""
-    assert sorted((texts_in_templates() | texts_in_source()) - catalogue("es").keys()) == []
+    assert sorted(texts_of(package) - catalogue("es").keys() - spanish_of(package).keys()) == []
 
 
-def test_no_spanish_text_is_idle() -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_spanish_text_is_idle(package: str) -> None:
     """What no page shows any more is taken out of the tables."""
-    assert sorted(catalogue("es").keys() - texts_in_templates() - texts_in_source()) == []
+    assert sorted(spanish_of(package).keys() - texts_of(package)) == []
 
 
-def test_translations_have_the_same_values() -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_translations_have_the_same_values(package: str) -> None:
     """What stands in braces in English stands in braces in Spanish."""
-    for english, spanish in catalogue("es").items():
+    for english, spanish in spanish_of(package).items():
         assert sorted(re.findall(r"\{\w*\}", english)) == sorted(re.findall(r"\{\w*\}", spanish)), english
 
 
-def test_templates_have_no_text_of_their_own() -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_templates_have_no_text_of_their_own(package: str) -> None:
     """Words that stand between tags are words of one language: they belong into _()."""
-    for file in SOURCE.glob("templates/**/*.html"):
+    for file in PACKAGES[package].glob("templates/**/*.html"):
         text = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", file.read_text(), flags=re.DOTALL)
         text = re.sub(r"<(script|style|svg|code).*?</\1>", "", text, flags=re.DOTALL)
         between = re.sub(r"<[^>]*>|[\w-]+=\"[^\"]*\"", "\n", text)

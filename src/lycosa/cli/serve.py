@@ -19,6 +19,7 @@ from lycosa.errors import UsageError
 @click.option("--hash-password", is_flag=True, help="Ask for a password, print its hash for such a file, and end.")
 @click.option("--certificate", default="", metavar="FILE", help="Certificate, for https (PEM).")
 @click.option("--key", default="", metavar="FILE", help="Private key of the certificate (PEM).")
+@click.option("--tiles", default="", metavar="URL", help="Map tiles to show, with {z}, {x} and {y}; none by default.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def serve(
@@ -30,6 +31,7 @@ def serve(
     hash_password: bool,
     certificate: str,
     key: str,
+    tiles: str,
     open_browser: bool,
     quiet: bool,
 ) -> None:
@@ -44,7 +46,7 @@ def serve(
     lycosa serve --host 0.0.0.0 --password-file ~/.lycosa-password
     """
     from lycosa.serve import passwords
-    from lycosa.serve.settings import ServeSettings
+    from lycosa.serve.settings import ServeSettings, check_tiles
 
     if hash_password:
         typed = click.prompt("Password", hide_input=True, confirmation_prompt=True)
@@ -61,6 +63,7 @@ def serve(
         port=port,
         password=passwords.read_password(password_file),
         names=(*names, socket.gethostname(), socket.getfqdn()),
+        tiles=check_tiles(tiles),
         secure=bool(certificate),
     )
     from lycosa.serve.server import address_of, run_server

@@ -95,11 +95,15 @@ class Report(Struct, frozen=True):
 
 
 class WebPage(Struct, frozen=True):
-    """A page for browsers, below the name of the mission."""
+    """A page for browsers, below the name of the mission. The first one stands for the mission in the navigation."""
 
-    path: str
-    title: str
-    render: str  # "package.module:function" of (collection, query) -> HTML
+    path: str  # below /c/NAME/m/MISSION/: "", "service"; with method, it is there once
+    #: "package.module:function" of (lycosa.missions.web.WebRequest) -> View, or a response of Starlette (a file, a
+    #: redirection); templates, static files and translations stand in folders beside its module.
+    view: str
+    title: str = ""  # in the navigation; empty: it is not there
+    method: str = "GET"  # or POST
+    has_twin: bool = True  # whether a GET has a JSON twin
 
 
 class MissionPlugin(Protocol):

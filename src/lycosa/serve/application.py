@@ -25,9 +25,10 @@ from starlette.staticfiles import StaticFiles
 from lycosa.errors import LycosaError
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.error_pages import BadForm, describe_error, describe_status
+from lycosa.serve.mission_pages import MissionFiles, mission_tabs, page_tabs
 from lycosa.serve.passwords import PasswordGate
 from lycosa.serve.routes import NAVIGATION, ROUTES
-from lycosa.serve.security import SAFE_METHODS, TOKEN_FIELD, TOKEN_HEADER, BodyTooLarge, Guard, TokenMaker
+from lycosa.serve.security import SAFE_METHODS, TOKEN_FIELD, TOKEN_HEADER, BodyTooLarge, Guard, TokenMaker, make_policy
 from lycosa.serve.services import Services
 from lycosa.serve.settings import ServeSettings
 from lycosa.serve.templating import render
@@ -44,7 +45,10 @@ def make_application(settings: ServeSettings) -> Starlette:
     """The application for a folder of collections."""
     gate = PasswordGate(settings.password) if settings.password else None
     services = Services(settings=settings, folders=CollectionFolders(settings.folder), gate=gate, tokens=TokenMaker())
-    routes: list[BaseRoute] = [Mount("/static", StaticFiles(directory=_STATIC), name="static")]
+    routes: list[BaseRoute] = [
+        Mount("/static/m", MissionFiles()),
+        Mount("/static", StaticFiles(directory=_STATIC), name="static"),
+    ]
     for line in ROUTES:
         routes.append(Route(line.path, _endpoint(line, services, as_json=False), methods=[line.method]))
         if line.method == "GET" and line.has_twin:
@@ -131,14 +135,17 @@ def _make_request(http_request: Request, services: Services, form: QueryParams, 
         session=http_request.scope.get("lycosa_session", ""),
         client=http_request.client.host if http_request.client else "",
         as_json=as_json,
+        origin=f"{http_request.url.scheme}://{http_request.url.netloc}",
     )
 
 
 def _respond(request: PageRequest, view: View) -> Response:
     if request.as_json:
         return Response(msgspec.json.encode(view.data), view.status, media_type="application/json")
-    body = render(view.template, view.data, request, navigation=NAVIGATION)
-    return Response(body, view.status, media_type="text/html")
+    tabs, pages = mission_tabs(request), page_tabs(request)
+    body = render(view.template, view.data, request, navigation=NAVIGATION, mission_tabs=tabs, page_tabs=pages)
+    headers = {"content-security-policy": make_policy(view.images)} if view.images else None
+    return Response(body, view.status, headers, media_type="text/html")
 
 
 def _describe_body(problem: Exception) -> str:

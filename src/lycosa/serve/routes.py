@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from lycosa.serve import about, crawl_watch, home, login, overview
 from lycosa.serve.list_routes import LIST_ROUTES
+from lycosa.serve.mission_pages import MISSION_ROUTES
 from lycosa.serve.translations import mark
 from lycosa.serve.views import PageRoute
 
@@ -24,6 +25,7 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/crawl/continue", crawl_watch.continue_crawl, method="POST"),
     PageRoute("/c/{name}/crawl/recrawl", crawl_watch.recrawl, method="POST"),
     *LIST_ROUTES,
+    *MISSION_ROUTES,
 )
 
 #: The pages of a collection that its navigation leads to: their path below the collection, and their names.

@@ -50,6 +50,11 @@ TOKEN_HEADER = "x-lycosa-token"
 OPEN_PATHS = ("/login", "/static/", "/about.json")
 
 
+def make_policy(images: str) -> str:
+    """The policy of a page that may show pictures of another origin as well, which the user named."""
+    return POLICY.replace("img-src 'self'", f"img-src 'self' {images}")
+
+
 class TokenMaker:
     """The token that every request which changes something carries, made for each session."""
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from lycosa.errors import UsageError
+
 PORT = 8420
+#: What may stand in a policy for browsers: nothing that could end its part.
+_HOST = re.compile(r"[a-z0-9.-]+")
 HOST = "127.0.0.1"
 
 
@@ -20,6 +26,7 @@ class ServeSettings(Struct, frozen=True):
     password: str = ""  # as `passwords.hash_password` made it; empty: nobody is asked for one
     names: tuple[str, ...] = ()  # by which it may be called, beside addresses and localhost
     crawl_options: tuple[str, ...] = ()  # added to the command line of each crawl that the page starts
+    tiles: str = ""  # address of map tiles, as "https://tiles.example/{z}/{x}/{y}.png"; empty: none are asked for
     secure: bool = False  # whether browsers reach it over TLS
 
 
@@ -31,3 +38,23 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def check_tiles(address: str) -> str:
+    """An address of map tiles as browsers may ask for them; UsageError where it is none."""
+    if not address:
+        return ""
+    given = f"The address of map tiles is {address[:200]!r}"
+    wanted = "allowed is one like https://tiles.example.org/{z}/{x}/{y}.png"
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise UsageError(f"{given}, which is no address; {wanted}.") from None
+    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(host) or parts.username is not None:
+        raise UsageError(f"{given}; {wanted}, with http or https, a host, and no password.")
+    if lacking := [part for part in ("{z}", "{x}", "{y}") if part not in address]:
+        raise UsageError(f"{given}, without {' and '.join(lacking)}; {wanted}.")
+    origin = f"{parts.scheme}://{host}{f':{port}' if port else ''}"
+    rest = address.partition("://")[2].partition("/")[2]
+    return f"{origin}/{rest}"

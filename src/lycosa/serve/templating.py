@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 from lycosa.output.table import printable
@@ -42,19 +42,35 @@ def environment() -> Environment:
     return made
 
 
+@cache
+def mission_environment(package: str) -> Environment:
+    """The environment of a mission's templates: its own, and ours."""
+    ours = environment()
+    try:
+        theirs = PackageLoader(package)
+    except ValueError:  # it has none of its own
+        return ours
+    assert ours.loader is not None
+    return ours.overlay(loader=ChoiceLoader([theirs, ours.loader]))
+
+
 def render(template: str, data: Any, request: PageRequest, **more: Any) -> str:
     """The page that a template makes of data.
 
     A template sees `data`, `request`, `_` (translates), `n_` (counts), `link` (a page of the same collection) and
-    `here` (this page with another query).
+    `here` (this page with another query); one of a mission also `mission_link` (a page of the same mission) and
+    `static` (the address of a file in its folder of that name).
     """
-    return environment().get_template(template).render(
+    chosen = mission_environment(request.package) if request.package else environment()
+    return chosen.get_template(template).render(
         data=data,
         request=request,
         _=request.translate,
         n_=request.translate.count,
         link=request.link,
         here=request.here,
+        mission_link=request.mission_link,
+        static=lambda file: f"/static/m/{request.mission}/{quote(file)}",
         twin=with_query(
             quote(twin_path(request.address), safe="/~"), {key: request.query.getlist(key) for key in request.query}
         ),

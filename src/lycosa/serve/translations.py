@@ -7,23 +7,43 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from lycosa.missions.web import mark
+
+__all__ = [
+    "LANGUAGES",
+    "Translator",
+    "catalogue",
+    "choose_language",
+    "mark",
+    "mission_catalogue",
+    "mission_translator",
+    "translator",
+]
+
 LANGUAGES = ("en", "es")
-
-
-def mark(text: str) -> str:
-    """Mark a text that is translated later, where it is shown."""
-    return text
 
 
 @cache
 def catalogue(language: str) -> dict[str, str]:
     """The texts of a language by their English form; English needs none."""
-    folder = Path(__file__).parent / "locale" / language
+    return _read_folder(Path(__file__).parent / "locale" / language) if language in LANGUAGES else {}
+
+
+@cache
+def mission_catalogue(language: str, package: str) -> dict[str, str]:
+    """The texts of a mission, which stand in the folder `locale` of a package."""
+    folder = files(package) / "locale" / language
+    return _read_folder(folder) if language in LANGUAGES else {}
+
+
+def _read_folder(folder: Traversable) -> dict[str, str]:
     found: dict[str, str] = {}
-    if language in LANGUAGES and folder.is_dir():
+    if folder.is_dir():
         for file in sorted(folder.iterdir(), key=lambda file: file.name):
             if file.name.endswith(".toml"):
                 found |= tomllib.loads(file.read_text(encoding="utf-8"))
@@ -33,9 +53,9 @@ def catalogue(language: str) -> dict[str, str]:
 class Translator:
     """The words of one language."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, package: str = "") -> None:
         self.language = language
-        self._texts = catalogue(language)
+        self._texts = catalogue(language) | (mission_catalogue(language, package) if package else {})
 
     def __call__(self, text: str, **values: Any) -> str:
         """A text in this language, or as it is where there is none."""
@@ -64,6 +84,12 @@ class Translator:
 def translator(language: str) -> Translator:
     """The words of a language; those of English where we do not speak it."""
     return Translator(language if language in LANGUAGES else LANGUAGES[0])
+
+
+@cache
+def mission_translator(language: str, package: str) -> Translator:
+    """The words of a language with those that a mission adds."""
+    return Translator(language, package)
 
 
 def choose_language(accepted: str) -> str:

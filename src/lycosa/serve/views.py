@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
@@ -20,21 +20,12 @@ from starlette.responses import Response
 
 from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError
+from lycosa.missions.web import NotFound, View
 from lycosa.serve.services import Services
 from lycosa.serve.settings import ServeSettings
 from lycosa.serve.translations import Translator
 
-
-class NotFound(CollectionError):
-    """An address that leads to nothing."""
-
-
-class View(NamedTuple):
-    """What a page shows: a template, and the data that it and the JSON twin give."""
-
-    template: str
-    data: Any  # a struct or a dictionary that msgspec can encode
-    status: int = 200
+__all__ = ["NotFound", "PageRequest", "PageRoute", "View", "ViewFunction", "collection_link", "twin_path", "with_query"]
 
 
 class PageRequest:
@@ -52,6 +43,7 @@ class PageRequest:
         session: str = "",
         client: str = "",
         as_json: bool = False,
+        origin: str = "",
     ) -> None:
         self.services = services
         self.address = address  # the path without the query, and without .json
@@ -62,6 +54,9 @@ class PageRequest:
         self.session = session  # the cookie of who is logged in
         self.client = client  # the address that asks
         self.as_json = as_json
+        self.origin = origin  # by which the server was asked: "http://127.0.0.1:8420"
+        self.mission = ""  # whose page it is; empty: a page of the core
+        self.package = ""  # in which that mission keeps its templates
         self._collection: Collection | None = None
 
     @property
@@ -109,6 +104,14 @@ class PageRequest:
     def link(self, page: str = "", /, **query: object) -> str:
         """The address of a page of the same collection; values that are None or empty are left out."""
         return collection_link(self.name, page, **query)
+
+    def mission_link(self, page: str = "", /, **query: object) -> str:
+        """The address of a page of the same mission."""
+        return self.link(f"m/{self.mission}/{page}", **query)
+
+    @property
+    def tiles(self) -> str:
+        return self.settings.tiles
 
     def here(self, **changed: object) -> str:
         """The address of this page with a part of its query changed; None removes a value."""

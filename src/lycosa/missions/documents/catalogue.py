@@ -90,8 +90,13 @@ class Catalogue:
             yield _decode_person(data)
 
 
-def open_catalogue(collection: Collection, *, tell: Callable[[int, int], object] | None = None) -> Catalogue:
-    """The catalogue of a collection, made first where it is missing or out of date; `tell` hears how far that is."""
+def open_catalogue(
+    collection: Collection, *, renew: bool = True, tell: Callable[[int, int], object] | None = None
+) -> Catalogue:
+    """The catalogue of a collection, made first where it is missing or out of date; `tell` hears how far that is.
+
+    Without `renew` it is as it was made last, if its file can be written to.
+    """
     path = collection.path / "documents.db"
     settings = read_own(collection.mission, "documents", DocumentSettings)
     try:
@@ -99,6 +104,11 @@ def open_catalogue(collection: Collection, *, tell: Callable[[int, int], object]
     except (CollectionError, OSError):
         database = apsw.Connection(":memory:")  # a folder that cannot be written to
         database.execute(_TABLES)
+        renew = True
+    if not renew:
+        with translated(path):
+            kept = database.execute("SELECT value FROM meta WHERE key = 'state'").get
+        return Catalogue(path, database, state=kept or "")
     state = _state_of(collection, settings)
     with translated(path):
         if database.execute("SELECT value FROM meta WHERE key = 'state'").get != state:

@@ -103,10 +103,12 @@ class ContactSheet(Struct, frozen=True):
         return found.most_common(1)[0][0] if found else "en"
 
 
-def contact_sheets(collection: Collection, *, author: str = "", everything: bool = False) -> list[ContactSheet]:
+def contact_sheets(
+    collection: Collection, *, author: str = "", everything: bool = False, renew: bool = True
+) -> list[ContactSheet]:
     """The authors of wanted documents, those with the most documents first."""
     states = permissions(collection.path)
-    with open_catalogue(collection) as catalogue:
+    with open_catalogue(collection, renew=renew) as catalogue:
         people = {person.number: person for person in catalogue.people()}
         written: dict[int, list[DocumentDescription]] = {}
         names: dict[int, str] = {}
@@ -161,12 +163,13 @@ def write_sheets(sheets: Iterable[ContactSheet], output: str, *, form: str | Non
     with opened(output, form) as (out, chosen):
         columns = _SHORT if chosen == "table" else COLUMNS
         count = write(
-            ([row[name] for name in columns] for row in map(_row, sheets)), columns, out, form=chosen, raw=raw
+            ([row[name] for name in columns] for row in map(sheet_row, sheets)), columns, out, form=chosen, raw=raw
         )
     return counted(count, "author")
 
 
-def _row(sheet: ContactSheet) -> dict[str, str | int | float | None]:
+def sheet_row(sheet: ContactSheet) -> dict[str, str | int | float | None]:
+    """A sheet as a row of the list."""
     proof = sheet.address.evidence[0] if sheet.address and sheet.address.evidence else None
     source = "" if proof is None else f"{proof.rule}, {proof.url or f'page {proof.page} of a document'}"
     return {

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lycosa.missions.api import Export, PlainMission, Report, SideDatabase
+from lycosa.missions.api import Export, PlainMission, Report, SideDatabase, WebPage
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -63,6 +63,20 @@ class DocumentsMission(PlainMission):
         from lycosa.missions.documents.graph import open_graph
 
         return open_graph(collection)
+
+    def pages(self) -> Iterable[WebPage]:
+        views = "lycosa.missions.documents.web.views"
+        return [
+            WebPage("", f"{views}:show_documents", "Documents"),
+            WebPage("contacts", f"{views}:show_contacts", "Contacts"),
+            WebPage("document", f"{views}:show_document"),
+            WebPage("page-image", f"{views}:send_image", has_twin=False),
+            WebPage("contacts.csv", f"{views}:send_contacts", has_twin=False),
+            WebPage("oai", f"{views}:answer_harvester", has_twin=False),
+            WebPage("oai/granted", f"{views}:answer_granted", has_twin=False),
+            WebPage("correct", f"{views}:correct", method="POST"),
+            WebPage("decide", f"{views}:decide", method="POST"),
+        ]
 
     def side_databases(self) -> Iterable[SideDatabase]:
         return [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lycosa.missions.api import CrawlOption, Export, FinishedRound, PlainMission, SideDatabase
+from lycosa.missions.api import CrawlOption, Export, FinishedRound, PlainMission, SideDatabase, WebPage
 
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
@@ -36,6 +36,17 @@ class GeoMission(PlainMission):
         from lycosa.missions.geo.export.kinds import EXPORTS
 
         return EXPORTS
+
+    def pages(self) -> Iterable[WebPage]:
+        views = "lycosa.missions.geo.web.pages"
+        return [
+            WebPage("", f"{views}:show_map", "Map"),
+            WebPage("services", f"{views}:show_services", "Services"),
+            WebPage("service", f"{views}:show_service"),
+            WebPage("layers", f"{views}:show_layers", "Layers"),
+            WebPage("checks", f"{views}:show_checks", "Liveness"),
+            WebPage("file", f"{views}:send_file", has_twin=False),
+        ]
 
     def side_databases(self) -> Iterable[SideDatabase]:
         return [SideDatabase("checks.db", merge="lycosa.missions.geo.check.check_history:merge_rounds")]

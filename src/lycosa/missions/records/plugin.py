@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lycosa.errors import LycosaError
-from lycosa.missions.api import ChangesAsked, CrawlOption, Export, FinishedRound, PlainMission, Report, SideDatabase
+from lycosa.missions.api import (
+    ChangesAsked,
+    CrawlOption,
+    Export,
+    FinishedRound,
+    PlainMission,
+    Report,
+    SideDatabase,
+    WebPage,
+)
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -72,6 +81,26 @@ class RecordsMission(PlainMission):
         from lycosa.missions.records.report import make_report
 
         return make_report(collection)
+
+    def pages(self) -> Iterable[WebPage]:
+        views = "lycosa.missions.records.web.views"
+        return [
+            WebPage("", f"{views}:show_records", "Versions"),
+            WebPage("stories", f"{views}:show_stories", "Stories"),
+            WebPage("health", f"{views}:show_health", "Health"),
+            WebPage("readers", f"{views}:show_readers", "Readers"),
+            WebPage("alerts", f"{views}:show_alerts", "Alerts"),
+            WebPage("outbox", f"{views}:show_outbox", "Outbox"),
+            WebPage("record", f"{views}:show_record"),
+            WebPage("story", f"{views}:show_one_story"),
+            WebPage("digest", f"{views}:show_digest"),
+            WebPage("digest-frame", f"{views}:send_digest", has_twin=False),
+            *(
+                WebPage(f"records.{form}", f"{views}:send_{form}", has_twin=False)
+                for form in ("csv", "jsonl", "parquet")
+            ),
+            WebPage("outbox", f"{views}:change_messages", method="POST"),
+        ]
 
     def crawl_options(self) -> Iterable[CrawlOption]:
         return [

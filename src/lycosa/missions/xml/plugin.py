@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lycosa.missions.api import Export, PlainMission, Report
+from lycosa.missions.api import Export, PlainMission, Report, WebPage
 
 if TYPE_CHECKING:
     from lycosa.analysis.analyzer import Analyzer
@@ -36,6 +36,17 @@ class XmlMission(PlainMission):
         from lycosa.missions.xml.exports import EXPORTS
 
         return EXPORTS
+
+    def pages(self) -> Iterable[WebPage]:
+        views = "lycosa.missions.xml.web.pages"
+        return [
+            WebPage("", f"{views}:show_report", "XML"),
+            WebPage("documents", f"{views}:show_documents", "Documents"),
+            WebPage("document", f"{views}:show_document"),
+            WebPage("schemas", f"{views}:show_schemas", "Schemas"),
+            WebPage("groups", f"{views}:show_groups", "Collections"),
+            WebPage("file", f"{views}:send_file", has_twin=False),
+        ]
 
     def report(self, collection: Collection) -> Report:
         from lycosa.missions.xml.report import make_report

@@ -21,7 +21,7 @@ from lycosa.output.wording import counted
 _TOP = 15  # bars
 _ROWS = 200  # of a table
 #: Not what the core sees in other files, but texts, which documents include; a plan may have kinds of its own.
-_FAMILY = """kind NOT IN
+FAMILY = """kind NOT IN
     ('', 'html', 'archive', 'image', 'audio', 'video', 'font', 'document', 'pdf', 'json', 'binary')"""
 _SIZES = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
 _SIZE_NAMES = ["<100", "100", "300", "1k", "3k", "10k", "30k", "100k", "300k", "1M", "3M", "≥10M"]
@@ -68,7 +68,7 @@ class XmlReport:
         sql = f"""SELECT count(*), total(bytes), count(DISTINCT host), count(DISTINCT kind), total(well_formed),
                   count(well_formed), total(elements), total(validity = 'valid'), total(validity = 'invalid'),
                   total(closure = 'complete'), total(closure <> ''), total(changes > 0), total(member <> '')
-                  FROM document WHERE {_FAMILY}"""
+                  FROM document WHERE {FAMILY}"""
         found = [int(value or 0) for value in self._rows(sql)[0]]
         documents, size, hosts, kinds, good, judged, elements, valid, invalid, complete, closed, repaired, inner = found
         figures = [
@@ -83,7 +83,7 @@ class XmlReport:
             ("put right", f"{repaired:,}"),
             ("inside archives", f"{inner:,}"),
         ]
-        other = self._value(f"SELECT count(*) FROM document WHERE NOT ({_FAMILY})")
+        other = self._value(f"SELECT count(*) FROM document WHERE NOT ({FAMILY})")
         parts = [tiles(figures)]
         if other:
             parts.append(text(f"{other:,} other documents of the collection are not of the XML family."))
@@ -92,7 +92,7 @@ class XmlReport:
     def _kinds(self) -> Section:
         rows = self._rows(
             f"""SELECT kind, count(*), total(bytes), max(bytes), avg(nullif(depth, 0)), max(depth), avg(elements),
-                count(DISTINCT host) FROM document WHERE {_FAMILY} GROUP BY kind ORDER BY count(*) DESC"""
+                count(DISTINCT host) FROM document WHERE {FAMILY} GROUP BY kind ORDER BY count(*) DESC"""
         )
         bars = [Bar(row[0], (row[1],), f"{row[1]:,} · {_size(row[2])}") for row in rows]
         head = ("kind", "documents", "bytes", "largest", "mean depth", "deepest", "mean elements", "hosts")
@@ -122,7 +122,7 @@ class XmlReport:
         names = [f"≥{_DEEPEST}" if depth == _DEEPEST else str(depth) for depth in range(1, last + 1)]
         bins = [(name, depths.get(nth + 1, 0)) for nth, name in enumerate(names)]
         cases = " ".join(f"WHEN bytes < {limit} THEN {nth}" for nth, limit in enumerate(_SIZES))
-        sql = f"SELECT CASE {cases} ELSE {len(_SIZES)} END, count(*) FROM document WHERE {_FAMILY} GROUP BY 1"
+        sql = f"SELECT CASE {cases} ELSE {len(_SIZES)} END, count(*) FROM document WHERE {FAMILY} GROUP BY 1"
         sizes = dict(self._rows(sql))
         rows = self._rows(
             """SELECT kind, count(*), avg(elements), avg(attributes), avg(depth), max(fanout), avg(mean_fanout),
@@ -135,11 +135,11 @@ class XmlReport:
             "mixed", "text", "namespaces", "with DTD", "name a schema",
         )  # fmt: skip
         deep = self._rows(
-            f"""SELECT url, kind, depth, elements, fanout, bytes FROM document WHERE {_FAMILY}
+            f"""SELECT url, kind, depth, elements, fanout, bytes FROM document WHERE {FAMILY}
                 ORDER BY depth DESC, bytes DESC LIMIT 50"""
         )
         large = self._rows(
-            f"SELECT url, kind, bytes, elements, depth FROM document WHERE {_FAMILY} ORDER BY bytes DESC LIMIT 50"
+            f"SELECT url, kind, bytes, elements, depth FROM document WHERE {FAMILY} ORDER BY bytes DESC LIMIT 50"
         )
         return Section(
             "Structure",
@@ -167,7 +167,7 @@ class XmlReport:
         rows = self._rows(
             f"""SELECT kind, coalesce(nullif(validity, ''),
                     iif(kind IN ({quote(UNCHECKED)}), 'not checked', 'no schema')), count(*) FROM document
-                WHERE {_FAMILY} GROUP BY 1, 2"""
+                WHERE {FAMILY} GROUP BY 1, 2"""
         )
         kinds: dict[str, dict[str, int]] = {}
         for kind, validity, count in rows:
@@ -263,10 +263,10 @@ class XmlReport:
     def _hosts(self) -> Section:
         rows = self._rows(
             f"""SELECT host, count(*), total(bytes), count(DISTINCT kind), total(well_formed = 0),
-                total(validity = 'invalid') FROM document WHERE {_FAMILY} GROUP BY host ORDER BY count(*) DESC, host
+                total(validity = 'invalid') FROM document WHERE {FAMILY} GROUP BY host ORDER BY count(*) DESC, host
                 LIMIT {_ROWS}"""
         )
-        total = self._value(f"SELECT count(DISTINCT host) FROM document WHERE {_FAMILY}")
+        total = self._value(f"SELECT count(DISTINCT host) FROM document WHERE {FAMILY}")
         bars = [Bar(row[0], (row[1],)) for row in rows[:_TOP]]
         cells = [(row[0], row[1], int(row[2]), row[3], int(row[4]), int(row[5])) for row in rows]
         head = ("host", "documents", "bytes", "kinds", "not well-formed", "invalid")

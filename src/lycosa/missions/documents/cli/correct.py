@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from lycosa.config.command_options import collection_option
-from lycosa.errors import UsageError
 
 
 @click.command(short_help="Correct a value of a document.")
@@ -26,22 +25,9 @@ def correct(url: str, field: str, values: tuple[str, ...], collection: str, undo
     lycosa correct https://www.example.edu/a.pdf title --undo
     """
     from lycosa.collection.collection import Collection
-    from lycosa.config.fields import nearest
-    from lycosa.missions.documents.catalogue import open_catalogue
-    from lycosa.missions.documents.decisions import SEVERAL, SINGLE, check_values
-    from lycosa.missions.documents.decisions import correct as keep
+    from lycosa.missions.documents.said_by_people import keep_correction
 
-    allowed = (*SINGLE, *SEVERAL)
-    if field not in allowed:
-        guess = f" (did you mean {meant}?)" if (meant := nearest(field, allowed)) else ""
-        raise UsageError(f"There is no field {field}{guess}; allowed: {', '.join(allowed)}.")
-    if undo and values:
-        raise UsageError("--undo takes no values.")
-    check_values(field, values)
-    with Collection(collection) as source, open_catalogue(source) as catalogue:
-        document = catalogue.document(url)
-        if document is None:
-            raise UsageError(f"{url} is no document of this collection; lycosa documents lists them.")
-        keep(source.path, document.url, field, None if undo else list(values))
+    with Collection(collection) as source:
+        document = keep_correction(source, url, field, values, undo=undo)
     said = "the correction was taken back" if undo else f"{field} is now {'; '.join(values) or 'empty'}"
-    click.echo(f"{document.url}: {said}", err=True)
+    click.echo(f"{document}: {said}", err=True)

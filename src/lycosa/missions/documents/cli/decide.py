@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from lycosa.config.command_options import collection_option
-from lycosa.errors import UsageError
 
 
 @click.command(short_help="Record that authors were asked, granted or refused.")
@@ -28,33 +27,9 @@ def decide(state: str, urls: tuple[str, ...], collection: str, author: str, note
     lycosa decide refused https://www.example.edu/a.pdf
     """
     from lycosa.collection.collection import Collection
-    from lycosa.missions.documents.catalogue import open_catalogue
-    from lycosa.missions.documents.decisions import STATES
-    from lycosa.missions.documents.decisions import decide as record
-    from lycosa.missions.documents.evidence.similarity import same_person
+    from lycosa.missions.documents.said_by_people import keep_decision
     from lycosa.output.wording import counted
 
-    if not urls and not author:
-        raise UsageError("Say what was decided on: the URLs of documents, or --author NAME for all of theirs.")
-    chosen: list[tuple[str, str]] = []
-    with Collection(collection) as source, open_catalogue(source) as catalogue:
-        wanted = []
-        for url in urls:
-            document = catalogue.document(url)
-            if document is None:
-                raise UsageError(f"{url} is no document of this collection; lycosa documents lists them.")
-            wanted.append(document)
-        for document in wanted or catalogue.documents(unwanted=True):
-            names = [each.name for each in document.authors if not author or same_person(each.name, author) >= 0.75]
-            if author and not names and wanted:
-                raise UsageError(
-                    f"{author} is no author of {document.url}:"
-                    f" {', '.join(each.name for each in document.authors) or 'none is known'}."
-                )
-            chosen += [(document.url, name) for name in names or ([""] if not author else [])]
-        if not chosen:
-            raise UsageError(f"No document of this collection has the author {author}; lycosa contacts lists them.")
-        kind = next(each for each in STATES if each == state)
-        for url, name in chosen:
-            record(source.path, url, name, kind, note)
-    click.echo(f"{counted(len({url for url, _ in chosen}), 'document')}: {state}", err=True)
+    with Collection(collection) as source:
+        count = keep_decision(source, urls, author, state, note)
+    click.echo(f"{counted(count, 'document')}: {state}", err=True)

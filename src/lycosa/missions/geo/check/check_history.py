@@ -185,6 +185,12 @@ class CheckHistory:
         for row in self._rows("SELECT * FROM result WHERE round = ? ORDER BY endpoint, type", [number]):
             yield _unpack(row)
 
+    def results_of(self, service: str, most: int = 200) -> list[tuple[int, CheckResult]]:
+        """What the last rounds found of one service, with their numbers, the first one first."""
+        sql = "SELECT * FROM result WHERE id = ? ORDER BY round DESC LIMIT ?"
+        found = [(row[0], _unpack(row)) for row in self._rows(sql, [service, most])]
+        return found[::-1]
+
     def find_span(self, since: int | None, until: int | None) -> tuple[int, int]:
         """The numbers of two rounds to compare: by default the last one with the one before."""
         numbers = [row.round for row in self.rounds()]

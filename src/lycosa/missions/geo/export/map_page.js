@@ -236,7 +236,7 @@ const pointers = new Map(); let moved = 0, spread = 0;
 canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); pointers.set(event.pointerId, [event.offsetX, event.offsetY]); moved = 0; spread = 0; });
 canvas.addEventListener("pointermove", (event) => {
   const last = pointers.get(event.pointerId), now = [event.offsetX, event.offsetY];
-  if (!last) { $("place").textContent = `${where([turn(lon(now[0])), lat(now[1])])}Land is schematic, drawn to about a degree.`; return; }
+  if (!last) { $("place").textContent = `${where([turn(lon(now[0])), lat(now[1])])}Land: Natural Earth 1:110m.`; return; }
   pointers.set(event.pointerId, now);
   if (pointers.size === 2) {
     const [a, b] = [...pointers.values()], apart = Math.hypot(a[0] - b[0], a[1] - b[1]);

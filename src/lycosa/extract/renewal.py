@@ -1,0 +1,96 @@
+"""Renewal: what a mission keeps beside a collection, brought up to date by a process of low priority.
+
+Who shows it waits for a short while; where it takes longer, or a crawl writes all the time, they show what is there.
+A module that does such work has `main(folder)` and is started by its name; it does nothing where nothing is due.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.errors import LycosaError
+
+NICE = 10
+_WAIT_S = 5.0
+#: Between the end of a run and the next one: so much, and so many times what the run took.
+_LEAST_S = 5.0
+_PACE = 20
+
+
+class _Run(Struct):
+    """The last process for a folder: the state that it saw, and when it began and ended."""
+
+    process: subprocess.Popen[bytes]
+    mark: str
+    began: float
+    ended: float = 0.0
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it ended within this time."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        self.ended = self.ended or time.monotonic()
+        return True
+
+
+_runs: dict[tuple[str, Path], _Run] = {}
+_lock = threading.Lock()
+
+
+def renew(module: str, folder: Path, *, wait_s: float = _WAIT_S) -> bool:
+    """Have a module bring up to date what it keeps for a collection; whether that is done for what the crawl holds."""
+    key = module, folder
+    mark = mark_collection(folder)
+    with _lock:
+        run = _runs.get(key)
+        if run is None or (run.wait(0) and run.mark != mark and _is_time(run)):
+            command = [sys.executable, "-P", "-m", module, str(folder)]
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            run = _runs[key] = _Run(process, mark, time.monotonic())
+    return run.wait(wait_s) and run.process.returncode == 0 and run.mark == mark
+
+
+def _is_time(run: _Run) -> bool:
+    return time.monotonic() - run.ended > max(_LEAST_S, _PACE * (run.ended - run.began))
+
+
+def mark_collection(folder: Path) -> str:
+    """A short text that is another one when something was written to the crawl's database."""
+    marks = []
+    for name in ("crawl.db", "crawl.db-wal"):
+        try:
+            found = (folder / name).stat()
+            marks.append(f"{found.st_size}:{found.st_mtime_ns}" if found.st_size else "0")
+        except OSError:
+            marks.append("0")
+    return " ".join(marks)
+
+
+def run_renewal(work: Callable[[Path], object], folder: str) -> int:
+    """The main program of such a process; it ends with the one that started it."""
+    os.nice(NICE)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        work(Path(folder))
+    except LycosaError:
+        return 1  # whoever shows it meets the same, and says so
+    return 0

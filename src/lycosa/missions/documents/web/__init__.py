@@ -1,0 +1,1 @@
+"""The documents mission's pages for browsers."""

@@ -1,0 +1,183 @@
+"""The list of documents: a short row of each, facets, words, an order, page by page."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from lycosa.collection.collection import Collection
+from lycosa.errors import UsageError
+from lycosa.missions.documents.catalogue import Catalogue
+from lycosa.missions.documents.decisions import permissions
+from lycosa.missions.documents.model import DocumentDescription
+from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.web.current_catalogue import shown_catalogue
+from lycosa.urls import host_of
+
+PAGE_SIZE = 50
+_FACET_VALUES = 15
+#: Catalogues whose rows are kept between two requests.
+_KEPT = 4
+FACETS = ("category", "language", "year", "permission", "format", "wanted", "host")
+SORTS = ("title", "authors", "category", "language", "year", "confidence")
+_NONE = "none"  # in an address: documents without a value
+
+
+class DocumentRow(Struct, frozen=True):
+    """A document in the list."""
+
+    url: str
+    title: str
+    authors: tuple[str, ...]
+    category: str
+    subcategory: str
+    language: str
+    year: str
+    format: str
+    host: str
+    wanted: str  # yes, no
+    confidence: float
+    has_address: bool
+    problem: str
+    permission: str = ""
+
+
+class DocumentFacet(Struct, frozen=True):
+    """A facet: its values with how many of the chosen documents have each."""
+
+    name: str
+    values: tuple[tuple[str, int, bool], ...]  # value, how many, whether it is chosen
+    more: bool
+
+
+class DocumentList(Struct, frozen=True):
+    """A page of the list."""
+
+    documents: tuple[DocumentRow, ...]
+    total: int
+    whole: int
+    page: int
+    pages: int
+    facets: tuple[DocumentFacet, ...]
+    q: str
+    sort: str
+    is_current: bool
+
+
+_rows: OrderedDict[str, tuple[DocumentRow, ...]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def list_documents(collection: Collection, query: Mapping[str, Sequence[str]]) -> DocumentList:
+    """The documents that the values of an address choose."""
+    with shown_catalogue(collection) as (catalogue, is_current):
+        rows = _read_rows(collection, catalogue)
+    states = permissions(collection.path)
+    rows = tuple(_with_permission(row, states) for row in rows)
+    chosen = {name: tuple(query.get(name, ())) for name in FACETS}
+    words = (query.get("q") or ("",))[0][:200].strip()
+    tests: dict[str, Callable[[DocumentRow], bool]] = {
+        name: (lambda row, name=name, values=values: (getattr(row, name) or _NONE) in values)  # type: ignore[misc]
+        for name, values in chosen.items()
+        if values
+    }
+    if words:
+        sought = fold(words).split()
+        tests["q"] = lambda row: all(word in fold(f"{row.title} {' '.join(row.authors)} {row.url}") for word in sought)
+    fit = [row for row in rows if all(test(row) for test in tests.values())]
+    sort = (query.get("sort") or ("",))[0]
+    if sort:
+        fit = _sort(fit, sort)
+    pages = max(1, -(-len(fit) // PAGE_SIZE))
+    number = read_page(query, pages)
+    return DocumentList(
+        documents=tuple(fit[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]),
+        total=len(fit),
+        whole=len(rows),
+        page=number,
+        pages=pages,
+        facets=tuple(_count(rows, tests, chosen)),
+        q=words,
+        sort=sort,
+        is_current=is_current,
+    )
+
+
+def read_page(query: Mapping[str, Sequence[str]], pages: int) -> int:
+    """The number of the page in an address, between the first and the last."""
+    text = (query.get("page") or ("1",))[0]
+    if not text.isdecimal():
+        raise UsageError(f"page is {text[:40]!r}; allowed: a number from 1 to {pages}.")
+    return min(max(int(text[:9]), 1), pages)
+
+
+def _read_rows(collection: Collection, catalogue: Catalogue) -> tuple[DocumentRow, ...]:
+    """A short row of every document, kept until the catalogue or a correction changes."""
+    key = f"{collection.path}\0{catalogue.state}"
+    with _lock:
+        if key in _rows:
+            _rows.move_to_end(key)
+            return _rows[key]
+    made = tuple(_row(document) for document in catalogue.documents(unwanted=True))
+    with _lock:
+        _rows[key] = made
+        while len(_rows) > _KEPT:
+            _rows.popitem(last=False)
+    return made
+
+
+def _row(document: DocumentDescription) -> DocumentRow:
+    return DocumentRow(
+        url=document.url,
+        title=document.title.value[:500] if document.title else "",
+        authors=tuple(author.name[:200] for author in document.authors[:50]),
+        category=document.category,
+        subcategory=document.subcategory,
+        language=document.language.value if document.language else "",
+        year=document.year,
+        format=document.format,
+        host=host_of(document.url),
+        wanted="yes" if document.wanted else "no",
+        confidence=document.confidence,
+        has_address=any(author.addresses for author in document.authors),
+        problem=document.problem[:300],
+    )
+
+
+def _with_permission(row: DocumentRow, states: Mapping[str, str]) -> DocumentRow:
+    from msgspec.structs import replace
+
+    return replace(row, permission=states[row.url]) if row.url in states else row
+
+
+def _sort(rows: list[DocumentRow], sort: str) -> list[DocumentRow]:
+    name = sort.removeprefix("-")
+    if name not in SORTS:
+        raise UsageError(f"sort is {sort[:40]!r}; allowed: {', '.join(SORTS)}, with - for the last first.")
+
+    def key(row: DocumentRow) -> Any:
+        value = getattr(row, name)
+        return value if isinstance(value, float) else fold("; ".join(value) if isinstance(value, tuple) else value)
+
+    return sorted(rows, key=key, reverse=sort.startswith("-"))
+
+
+def _count(
+    rows: Sequence[DocumentRow],
+    tests: Mapping[str, Callable[[DocumentRow], bool]],
+    chosen: Mapping[str, Sequence[str]],
+) -> Iterator[DocumentFacet]:
+    """Each facet as counted among what the other filters leave."""
+    for name in FACETS:
+        others = [test for other, test in tests.items() if other != name]
+        counts = Counter(getattr(row, name) or _NONE for row in rows if all(test(row) for test in others))
+        for value in chosen[name]:
+            counts.setdefault(value[:200], 0)
+        ranked = sorted(counts.items(), key=lambda pair: (pair[0] not in chosen[name], -pair[1], pair[0]))
+        shown = tuple((value, count, value in chosen[name]) for value, count in ranked[:_FACET_VALUES])
+        if len(shown) > 1 or chosen[name]:
+            yield DocumentFacet(name, shown, len(ranked) > _FACET_VALUES)

@@ -1,0 +1,176 @@
+"""One document: each value with its evidence and its place on the page, what a person said of it, what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from msgspec import Struct
+
+from lycosa.collection.collection import Collection
+from lycosa.errors import UsageError
+from lycosa.missions.documents.decisions import (
+    SEVERAL,
+    SINGLE,
+    STATES,
+    Decision,
+    list_decisions,
+    permissions,
+    read_corrections,
+)
+from lycosa.missions.documents.model import Author, Box, DocumentDescription, Evidence
+from lycosa.missions.documents.web.current_catalogue import shown_catalogue
+
+_SHOWN_EVIDENCE = 8
+_SHOWN_REFERENCES = 200
+_SHOWN_LINKS = 20
+
+
+class ShownEvidence(Struct, frozen=True):
+    """Where a value comes from."""
+
+    source: str
+    rule: str
+    url: str
+    page: int
+    quote: str
+    distance: int
+    box: Box | None  # in points from the upper left corner of the page
+
+
+class DocumentValue(Struct, frozen=True):
+    """A value of a field with how sure it is; `note` tells an author's address from a printed one."""
+
+    field: str
+    value: str
+    confidence: float | None
+    evidence: tuple[ShownEvidence, ...]
+    note: str = ""
+    is_corrected: bool = False
+
+
+class EditableField(Struct, frozen=True):
+    """A field that a person may correct, with its values as they are."""
+
+    name: str
+    values: tuple[str, ...]
+    is_list: bool
+    is_corrected: bool
+
+
+class DocumentStory(Struct, frozen=True):
+    """All that is known of a document."""
+
+    url: str
+    title: str
+    format: str
+    pages: int
+    fetched: str
+    problem: str
+    confidence: float
+    wanted: bool
+    permission: str
+    values: tuple[DocumentValue, ...]
+    authors: tuple[str, ...]
+    editable: tuple[EditableField, ...]
+    decisions: tuple[Decision, ...]
+    states: tuple[str, ...]
+    linked_from: tuple[str, ...]
+    references: tuple[str, ...]
+    is_current: bool
+
+
+def tell_story(collection: Collection, url: str) -> DocumentStory:
+    """The story of a document of the collection."""
+    with shown_catalogue(collection) as (catalogue, is_current):
+        document = catalogue.document(url)
+    if document is None:
+        raise UsageError(f"{url[:300] or 'An empty address'} is no document of this collection: see the list.")
+    corrected = read_corrections(collection.path).get(document.url, {})
+    return DocumentStory(
+        url=document.url,
+        title=document.title.value if document.title else "",
+        format=document.format,
+        pages=document.pages,
+        fetched=document.fetched,
+        problem=document.problem,
+        confidence=document.confidence,
+        wanted=document.wanted,
+        permission=permissions(collection.path).get(document.url, ""),
+        values=tuple(_values(document)),
+        authors=tuple(author.name for author in document.authors),
+        editable=tuple(_editable(document, corrected)),
+        decisions=tuple(each for each in list_decisions(collection.path) if each.url == document.url),
+        states=STATES,
+        linked_from=document.linked_from[:_SHOWN_LINKS],
+        references=tuple(reference.text for reference in document.references[:_SHOWN_REFERENCES]),
+        is_current=is_current,
+    )
+
+
+def _values(document: DocumentDescription) -> Iterator[DocumentValue]:
+    for name in ("title", "language", "abstract"):
+        if (found := getattr(document, name)) is not None:
+            yield _shown(name, found.value, found.confidence, found.evidence)
+    for author in document.authors:
+        yield from _author(author)
+    for person in document.contributors:
+        yield _shown("contributors", person.name, person.confidence, person.evidence, note=person.role)
+    yield _shown("category", document.category or document.kind.value, document.kind.confidence, document.kind.evidence)
+    if document.subcategory:
+        yield _shown("subcategory", document.subcategory, None, ())
+    for name in ("affiliations", "emails", "keywords", "rights"):
+        for found in getattr(document, name):
+            yield _shown(name, found.value, found.confidence, found.evidence)
+    for name in ("year", "doi"):
+        if value := getattr(document, name):
+            yield _shown(name, value, None, ())
+
+
+def _author(author: Author) -> Iterator[DocumentValue]:
+    yield _shown("authors", author.name, author.confidence, author.evidence, note=author.orcid)
+    for address in author.addresses:
+        note = "now" if address.is_current else "printed"
+        yield _shown("address", address.email, address.confidence, address.evidence, note=note)
+
+
+def _shown(
+    field: str, value: str, confidence: float | None, evidence: Iterable[Evidence], *, note: str = ""
+) -> DocumentValue:
+    proofs = tuple(islice(evidence, _SHOWN_EVIDENCE))
+    return DocumentValue(
+        field=field,
+        value=value,
+        confidence=confidence,
+        evidence=tuple(
+            ShownEvidence(
+                source=each.source,
+                rule=each.rule,
+                url=each.url,
+                page=each.page,
+                quote=each.quote,
+                distance=each.distance,
+                box=each.box,
+            )
+            for each in proofs
+        ),
+        note=note,
+        is_corrected=any(each.source == "correction" for each in proofs),
+    )
+
+
+def _editable(document: DocumentDescription, corrected: Iterable[str]) -> Iterator[EditableField]:
+    for name in (*SINGLE, *SEVERAL):
+        values: tuple[str, ...]
+        if name == "authors":
+            values = tuple(author.name for author in document.authors)
+        elif name == "wanted":
+            values = ("true" if document.wanted else "false",)
+        elif name in SEVERAL:
+            values = tuple(found.value for found in getattr(document, name))
+        elif name in ("title", "language", "abstract"):
+            found = getattr(document, name)
+            values = (found.value,) if found else ()
+        else:
+            values = (value,) if (value := str(getattr(document, name))) else ()
+        yield EditableField(name, values, name in SEVERAL, name in corrected)

@@ -1,0 +1,1 @@
+"""Pages of the geo mission in the browser: the map, services, layers, liveness."""

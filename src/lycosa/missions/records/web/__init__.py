@@ -1,0 +1,1 @@
+"""The records mission's pages for browsers."""

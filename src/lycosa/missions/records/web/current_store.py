@@ -1,0 +1,49 @@
+"""The records database as pages show it: brought up to date by a process, read as it is while that works."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lycosa.collection.collection import Collection
+from lycosa.errors import CollectionError
+from lycosa.extract.renewal import renew, run_renewal
+from lycosa.missions.records.database import RecordStore, open_store
+
+_MODULE = "lycosa.missions.records.web.current_store"
+
+
+@contextmanager
+def shown_store(collection: Collection) -> Iterator[tuple[RecordStore, bool]]:
+    """The store, and whether it is that of now."""
+    is_current = renew(_MODULE, collection.path)
+    with open_store(collection, refresh=False) as store:
+        yield store, is_current
+
+
+@contextmanager
+def changed_store(collection: Collection) -> Iterator[RecordStore]:
+    """The store for a change; CollectionError where it cannot be written to."""
+    with open_store(collection, refresh=False) as store:
+        if store.connection.readonly("main"):
+            raise CollectionError(f"{store.path} cannot be written to: allow it, or copy the collection.")
+        yield store
+
+
+def has_table(store: RecordStore, name: str) -> bool:
+    """Whether the tables of a package are there."""
+    sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+    return next(store.rows(sql, (name,)), None) is not None
+
+
+def _refresh(folder: Path) -> None:
+    from lycosa.missions.records.plugin import plugin
+
+    with Collection(folder) as collection:
+        plugin.refresh(collection)
+
+
+if __name__ == "__main__":
+    sys.exit(run_renewal(_refresh, sys.argv[1]))

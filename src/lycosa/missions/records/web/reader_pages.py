@@ -1,0 +1,228 @@
+"""Readers, their digests, alerts and the outbox.
+
+Which readers file a crawl was given is not kept: `readers.toml` in the collection counts, else the one beside it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.collection.collection import Collection
+from lycosa.errors import LycosaError, UsageError
+from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog
+from lycosa.missions.records.alerts.settings import Alert, read_alerts
+from lycosa.missions.records.delivery import Outbox
+from lycosa.missions.records.delivery.outbox import hide_secrets
+from lycosa.missions.records.readers import ReadersFile, load_readers
+from lycosa.missions.records.reports.digest import DigestStore
+from lycosa.missions.records.reports.digest_output import gather_data
+from lycosa.missions.records.reports.report_file import load_report
+from lycosa.missions.records.web.current_store import changed_store, has_table, shown_store
+
+NAME = "readers.toml"
+_MOST_ALERTS = 200
+_MOST_MESSAGES = 500
+_STATES = ("waiting", "given up", "sent", "dropped")
+
+
+class ShownReader(Struct, frozen=True):
+    """A reader, what they are interested in, and what they got."""
+
+    name: str
+    mail: str
+    interests: tuple[str, ...]
+    report: str
+    group: str
+    limit: int
+    issue: int  # digests that they got
+    last_at: float
+    delivered: int  # records that they got
+
+
+class ReaderList(Struct, frozen=True):
+    """The readers of a file; `problem` says what is wrong with it."""
+
+    path: str  # empty: there is none
+    places: tuple[str, ...]  # where it is looked for
+    readers: tuple[ShownReader, ...]
+    alerts: tuple[str, ...]
+    mail_server: str
+    problem: str = ""
+
+
+class DigestPreview(Struct, frozen=True):
+    """What a reader would get now."""
+
+    reader: str
+    readers: tuple[str, ...]
+    path: str
+    issue: int
+    since: float
+    total: int
+    new: int
+    is_current: bool
+
+
+class AlertPage(Struct, frozen=True):
+    """What was told, the newest first."""
+
+    alerts: tuple[str, ...]
+    chosen: str
+    items: tuple[AlertItem, ...]
+    watched: tuple[Alert, ...]
+    problem: str
+    is_full: bool
+
+
+class ShownMessage(Struct, frozen=True):
+    """A message of the outbox; where a webhook leads is shown without its secrets."""
+
+    number: int
+    state: str
+    channel: str
+    to: str
+    subject: str
+    queued_at: float
+    tries: int
+    due_at: float
+    reason: str
+
+
+class OutboxPage(Struct, frozen=True):
+    """Messages by their state."""
+
+    state: str
+    counts: dict[str, int]
+    messages: tuple[ShownMessage, ...]
+
+
+def find_readers(collection: Collection) -> Path | None:
+    """The readers file of a collection, or None."""
+    return next((path for path in _places(collection) if path.is_file()), None)
+
+
+def _places(collection: Collection) -> tuple[Path, Path]:
+    return collection.path / NAME, collection.path.parent / NAME
+
+
+def list_readers(collection: Collection) -> ReaderList:
+    """The readers of the file that is found, with what each got."""
+    path = find_readers(collection)
+    places = tuple(str(place) for place in _places(collection))
+    if path is None:
+        return ReaderList("", places, (), (), "")
+    try:
+        file = load_readers(path)
+        alerts = tuple(alert.name for alert in read_alerts(file))
+    except LycosaError as problem:
+        return ReaderList(str(path), places, (), (), "", str(problem))
+    server = f"{file.mail.host}:{file.mail.port}" if file.mail is not None else ""
+    with shown_store(collection) as (store, _):
+        states: dict[str, tuple[int, float, int]] = {}
+        if has_table(store, "digest_reader"):
+            sql = """SELECT reader, issue, at, (SELECT count(*) FROM digest_delivered AS d WHERE d.reader = r.reader)
+                     FROM digest_reader AS r"""
+            states = {name: (issue, at, count) for name, issue, at, count in store.rows(sql)}
+    readers = tuple(
+        ShownReader(
+            name=reader.name,
+            mail=reader.mail,
+            interests=tuple(interest.name for interest in reader.interests),
+            report=reader.report,
+            group=reader.group,
+            limit=reader.limit,
+            issue=states.get(reader.name, (0, 0.0, 0))[0],
+            last_at=states.get(reader.name, (0, 0.0, 0))[1],
+            delivered=states.get(reader.name, (0, 0.0, 0))[2],
+        )
+        for reader in file.readers
+    )
+    return ReaderList(str(path), places, readers, alerts, server)
+
+
+def _load(collection: Collection) -> ReadersFile:
+    path = find_readers(collection)
+    if path is None:
+        raise UsageError(f"There is no readers file: put {NAME} into the collection or beside it.")
+    return load_readers(path)
+
+
+def preview_digest(collection: Collection, name: str) -> DigestPreview:
+    """The figures of a reader's next digest; nothing counts as delivered."""
+    file = _load(collection)
+    reader = file.find(name)
+    with shown_store(collection) as (store, is_current):
+        made = DigestStore(store).make(reader)
+        return DigestPreview(
+            reader=reader.name,
+            readers=tuple(each.name for each in file.readers if each.report != "none"),
+            path=str(file.path),
+            issue=made.issue,
+            since=made.since,
+            total=made.total,
+            new=sum(item.what == "new" for item in made.items),
+            is_current=is_current,
+        )
+
+
+def write_digest(collection: Collection, name: str) -> str:
+    """A reader's next digest as the mail would show it, in HTML; nothing counts as delivered."""
+    file = _load(collection)
+    reader = file.find(name)
+    if reader.report == "none":
+        raise UsageError(f'{reader.name} gets no digests (report = "none").')
+    report = load_report(reader.report, beside=file.path)
+    with shown_store(collection) as (store, _):
+        digests = DigestStore(store)
+        return report.write(gather_data(report, digests.make(reader), digests), "html")
+
+
+def list_alerts(collection: Collection, chosen: str = "") -> AlertPage:
+    """What was told by all alerts, or by one."""
+    watched: tuple[Alert, ...] = ()
+    problem = ""
+    if find_readers(collection) is not None:
+        try:
+            watched = tuple(read_alerts(_load(collection)))
+        except LycosaError as error:
+            problem = str(error)
+    names: tuple[str, ...] = ()
+    items: tuple[AlertItem, ...] = ()
+    with shown_store(collection) as (store, _):
+        if has_table(store, "alert_item"):
+            names = tuple(name for (name,) in store.rows("SELECT DISTINCT alert FROM alert_item ORDER BY alert"))
+            items = tuple(AlertLog(store).items([chosen] if chosen else None, limit=_MOST_ALERTS))
+    return AlertPage(names, chosen, items, watched, problem, len(items) >= _MOST_ALERTS)
+
+
+def list_outbox(collection: Collection, state: str = "") -> OutboxPage:
+    """The messages in a state; without one those that wait or were given up."""
+    if state and state not in _STATES:
+        raise UsageError(f"state is {state[:40]!r}; allowed: {', '.join(_STATES)}.")
+    with shown_store(collection) as (store, _):
+        if not has_table(store, "delivery_message"):
+            return OutboxPage(state, {}, ())
+        counts = dict(store.rows("SELECT state, count(*) FROM delivery_message GROUP BY state"))
+        wanted = [state] if state else ["waiting", "given up"]
+        sql = f"""SELECT id, state, channel, receiver, subject, queued_at, tries, due_at, reason FROM delivery_message
+                  WHERE state IN ({", ".join("?" * len(wanted))}) ORDER BY id DESC LIMIT ?"""
+        rows = store.rows(sql, [*wanted, _MOST_MESSAGES])
+        messages = tuple(
+            ShownMessage(number, now, channel, hide_secrets(to), subject, queued, tries, due, reason)
+            for number, now, channel, to, subject, queued, tries, due, reason in rows
+        )
+    return OutboxPage(state, counts, messages)
+
+
+def change_outbox(collection: Collection, action: str, numbers: list[str]) -> int:
+    """Have messages tried again at the next sending, or drop them; how many there were."""
+    if action not in ("retry", "drop"):
+        raise UsageError(f"The action is {action[:40]!r}; allowed: retry, drop.")
+    if not numbers or not all(number.isdecimal() and len(number) < 18 for number in numbers):
+        raise UsageError("Choose messages first.")
+    with changed_store(collection) as store:
+        box = Outbox(store)
+        chosen = [int(number) for number in numbers]
+        return box.retry(chosen) if action == "retry" else box.drop(chosen)

@@ -1,0 +1,112 @@
+"""Pages of missions in the browser: what a view of a mission is asked, and what it answers.
+
+    def show_feeds(request: WebRequest) -> View:
+        return View("feeds.html", FeedList(...))
+
+`WebPage.view` names such a function. Beside its module stand the folders `templates` (Jinja; the core's `base.html` can
+be extended), `static` (files for browsers) and `locale/es` (TOML: "English" = "Spanish"). `View.data` also goes out as
+JSON, so it holds values, and the template makes words of them. A view runs in a thread of its own and has thirty
+seconds; a `LycosaError` becomes a page for people.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from lycosa.errors import CollectionError
+
+if TYPE_CHECKING:
+    from lycosa.collection.collection import Collection
+
+
+class NotFound(CollectionError):
+    """An address that leads to nothing."""
+
+
+class View(NamedTuple):
+    """What a page shows: a template, and the data that it and the JSON twin give."""
+
+    template: str
+    data: Any  # a struct or a dictionary that msgspec can encode
+    status: int = 200
+    images: str = ""  # another origin whose pictures the page may show: "https://tiles.example"
+
+
+def mark(text: str) -> str:
+    """Mark a text that is translated later, where it is shown."""
+    return text
+
+
+class QueryValues(Protocol):
+    """What stands behind the question mark of an address, or in a form; a name may be there more than once."""
+
+    def get(self, name: str, default: str = "", /) -> str: ...
+    def getlist(self, name: str, /) -> list[str]: ...
+    def multi_items(self) -> list[tuple[str, str]]: ...
+    def __contains__(self, name: object, /) -> bool: ...
+
+
+class SpokenLanguage(Protocol):
+    """The language of who asks."""
+
+    @property
+    def language(self) -> str: ...
+    def __call__(self, text: str, **values: Any) -> str: ...
+    def count(self, number: int, one: str, many: str) -> str: ...
+    def number(self, value: float, digits: int = 0) -> str: ...
+
+
+class WebRequest(Protocol):
+    """A request for a page of a mission."""
+
+    @property
+    def collection(self) -> Collection:
+        """The collection in the address, open for reading; it is closed when the page is made."""
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+
+    @property
+    def name(self) -> str:
+        """Its name in addresses."""
+
+    @property
+    def label(self) -> str:
+        """Its name for people."""
+
+    @property
+    def query(self) -> QueryValues: ...
+    @property
+    def form(self) -> QueryValues:
+        """What a POST brought; its token was checked."""
+
+    @property
+    def translate(self) -> SpokenLanguage: ...
+    @property
+    def as_json(self) -> bool:
+        """Whether a program asks: what only the page draws may be left out."""
+
+    @property
+    def origin(self) -> str:
+        """The beginning of the server's addresses, as who asks knows it: "http://127.0.0.1:8420"."""
+
+    @property
+    def tiles(self) -> str:
+        """The address of map tiles that the user gave, with {z}, {x} and {y}; empty: none."""
+
+    def link(self, page: str = "", /, **query: object) -> str:
+        """The address of a page of the core about the same collection: link("page", url=…)."""
+
+    def mission_link(self, page: str = "", /, **query: object) -> str:
+        """The address of a page of the same mission."""
+
+    def here(self, **changed: object) -> str:
+        """The address of this page with a part of its query changed; None removes a value."""
+
+
+def read_number(values: QueryValues, name: str, default: int, *, least: int = 0, most: int = 1_000_000) -> int:
+    """A number of a query within bounds; what is none counts as the default."""
+    text = values.get(name, "")
+    return min(max(int(text), least), most) if text.isdecimal() and len(text) < 12 else default

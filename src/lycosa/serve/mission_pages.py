@@ -1,0 +1,147 @@
+"""Pages of missions: finds the page that an address below /c/NAME/m/MISSION/ names, and lets its view answer.
+
+Templates, static files and translations of a mission stand in folders beside the module of its view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
+
+from lycosa.errors import LycosaError, UsageError
+from lycosa.missions import registry
+from lycosa.missions.api import WebPage
+from lycosa.serve.translations import Translator, mission_translator
+from lycosa.serve.views import NotFound, PageRequest, PageRoute, View, ViewFunction
+
+#: Below this path of a collection are the pages of its missions.
+PATH = "m/{mission}/{page:path}"
+
+
+class Tab(NamedTuple):
+    """An entry of the navigation."""
+
+    address: str
+    label: str  # in the language of who asks
+    is_current: bool
+
+
+def show_mission_page(request: PageRequest) -> View | Response:
+    """The page of a mission, or its JSON twin."""
+    return _load_view(_enter(request, "GET"))(request)
+
+
+def send_to_mission(request: PageRequest) -> View | Response:
+    """Hand a form to a mission."""
+    return _load_view(_enter(request, "POST"))(request)
+
+
+MISSION_ROUTES = (
+    PageRoute(f"/c/{{name}}/{PATH}", show_mission_page, has_twin=False),
+    PageRoute(f"/c/{{name}}/{PATH}", send_to_mission, method="POST"),
+)
+
+
+def _enter(request: PageRequest, method: str) -> WebPage:
+    """Find the page of a request, and let the request speak for its mission."""
+    mission, path = request.path["mission"], request.path["page"]
+    pages = {page.path: page for page in pages_of(mission) if page.method == method}
+    found = pages.get(path)
+    if found is None and path.endswith(".json"):
+        path = path.removesuffix(".json")
+        found = pages.get("" if path == "index" else path)
+        request.as_json = True
+        request.address = request.place(f"m/{mission}/{'' if path == 'index' else path}")
+        if found is not None and not found.has_twin:
+            found = None
+    if found is None:
+        raise NotFound(f"There is no such page of the mission {mission}.")
+    request.mission = mission
+    request.package = package_of(found)
+    request.translate = mission_translator(request.language, request.package)
+    return found
+
+
+@cache
+def pages_of(mission: str) -> Sequence[WebPage]:
+    """The pages that a mission brings; none where it is not installed, or cannot be loaded."""
+    if not registry.Registry().has(mission):
+        return ()
+    try:
+        return tuple(registry.gather(lambda plugin: plugin.pages(), [registry.find(mission)]))
+    except UsageError:
+        return ()
+
+
+def package_of(page: WebPage) -> str:
+    """The package in which a page's view stands, with its templates beside it."""
+    return page.view.partition(":")[0].rpartition(".")[0]
+
+
+@cache
+def _load_view(page: WebPage) -> ViewFunction:
+    view: ViewFunction = registry.load_attribute(page.view, what="page")
+    return view
+
+
+def mission_tabs(request: PageRequest) -> list[Tab]:
+    """The missions of the request's collection that have pages, each with the first of them."""
+    try:
+        missions = request.services.summaries.read(request.name, request.folder).missions if request.name else []
+    except LycosaError:  # it vanished, and the page says so
+        return []
+    if request.mission and request.mission not in missions:
+        missions = [*missions, request.mission]
+    found = []
+    for mission in dict.fromkeys(missions):
+        if pages := pages_of(mission):
+            words = _words(request, pages[0])
+            address = request.link(f"m/{mission}/{pages[0].path}")
+            found.append(Tab(address, words(pages[0].title), request.mission == mission))
+    return found
+
+
+def page_tabs(request: PageRequest) -> list[Tab]:
+    """The pages of the mission that is looked at; none where it is only one."""
+    pages = [page for page in pages_of(request.mission) if page.title] if request.mission else []
+    if len(pages) < 2:
+        return []
+    return [
+        Tab(
+            request.mission_link(page.path),
+            _words(request, page)(page.title),
+            request.address == request.place(f"m/{request.mission}/{page.path}"),
+        )
+        for page in pages
+    ]
+
+
+def _words(request: PageRequest, page: WebPage) -> Translator:
+    return mission_translator(request.language, package_of(page))
+
+
+class MissionFiles:
+    """The static files of missions, as an ASGI application below /static/m; the first part of a path is the mission."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"].removeprefix(scope.get("root_path", "")).strip("/")
+        mission, _, file = path.partition("/")
+        found = _files_of(mission)
+        if found is None or not file:
+            raise HTTPException(404)
+        response = await found.get_response(file, scope)
+        await response(scope, receive, send)
+
+
+@cache
+def _files_of(mission: str) -> StaticFiles | None:
+    packages = dict.fromkeys(package_of(page) for page in pages_of(mission))
+    found = [(package, "static") for package in packages if (files(package) / "static").is_dir()]
+    return StaticFiles(packages=[*found]) if found else None

@@ -1,0 +1,212 @@
+"""The documents' pages: the list, one document beside its page, corrections, decisions, contacts, harvesters."""
+
+from __future__ import annotations
+
+import csv
+import io
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from lxml import etree
+from support.command_line import run
+from support.serve_client import ServeClient, serving
+
+from lycosa.collection.collection import Collection
+from lycosa.errors import CollectionError
+from lycosa.missions.documents.web import page_image
+
+SITE = "http://www.faculty.test"
+SHEET = f"{SITE}/hidrologia/practica1.pdf"
+BROKEN = f"{SITE}/hidrologia/roto.pdf"
+PAGES = "/c/c/m/documents"
+_OAI_SCHEMA = etree.RelaxNG(etree.parse(Path(__file__).parents[3] / "support/oai_pmh.rng"))
+
+
+@pytest.fixture
+def client(collection: Path) -> Iterator[ServeClient]:
+    with serving(collection.parent) as client:
+        yield client
+
+
+def document(client: ServeClient, url: str, more: str = "") -> str:
+    return client.get(f"{PAGES}/document?url={quote(url, safe='')}{more}").text
+
+
+def test_the_list_has_facets_words_and_an_order(client: ServeClient) -> None:
+    """Facets are counted among what the other filters leave; the address holds all of it."""
+    whole = client.get(f"{PAGES}/index.json").json
+    assert whole["total"] == whole["whole"] == 9 and whole["is_current"]
+    facets = {facet["name"]: {value: count for value, count, _ in facet["values"]} for facet in whole["facets"]}
+    assert facets["category"]["exercises"] == 2 and facets["language"]["none"] == 1
+    sheets = client.get(f"{PAGES}/index.json?category=exercises&sort=-title").json
+    assert [row["title"] for row in sheets["documents"]] == [
+        "Práctica 2: infiltración",
+        "Práctica 1: balance hídrico",
+    ]
+    two = client.get(f"{PAGES}/index.json?category=exercises&category=thesis").json
+    assert two["total"] == 3
+    assert client.get(f"{PAGES}/index.json?q=casali+caudales").json["total"] == 1
+    page = client.get(f"{PAGES}/?category=exercises").text
+    assert "Práctica 1: balance hídrico" in page and "Curriculum" not in page.split("<tbody>")[1]
+
+
+@pytest.mark.parametrize("query", ["sort=nothing", "page=x", "page=%00"])
+def test_a_wrong_address_is_told_in_a_sentence(client: ServeClient, query: str) -> None:
+    """What was found, and what is allowed."""
+    answer = client.get(f"{PAGES}/?{query}")
+    assert answer.status == 400 and "allowed:" in answer.text
+
+
+def test_a_document_shows_where_each_value_was_read(client: ServeClient) -> None:
+    """The rule, the page, the words; places on the page are rectangles over its picture, in points."""
+    told = client.get(f"{PAGES}/document.json?url={quote(SHEET, safe='')}").json["document"]
+    title = next(value for value in told["values"] if value["field"] == "title")
+    assert title["value"] == "Práctica 1: balance hídrico"
+    assert title["evidence"][0]["page"] == 1 and title["evidence"][0]["box"][1] > 0
+    address = next(value for value in told["values"] if value["field"] == "address")
+    assert address["note"] == "now" and address["evidence"][0]["url"] == f"{SITE}/personal.html"
+    page = document(client, SHEET, "&field=title")
+    assert 'viewBox="0 0 595.00 842.00"' in page and 'class="place chosen"' in page
+    assert "largest letters" in page
+
+
+def test_a_page_is_drawn_as_png(client: ServeClient) -> None:
+    """Its size is bounded; a page that is not there is told."""
+    address = f"{PAGES}/page-image?url={quote(SHEET, safe='')}"
+    answer = client.get(f"{address}&page=1")
+    assert answer.status == 200 and answer.headers["content-type"] == "image/png"
+    width, height = struct.unpack(">II", answer.body[16:24])
+    assert (width, height) == (952, 1348)
+    missing = client.get(f"{address}&page=7")
+    assert missing.status != 200 and "the file has 1 pages" in missing.text
+    broken = client.get(f"{PAGES}/page-image?url={quote(BROKEN, safe='')}")
+    assert broken.status != 200 and "cannot be drawn" in broken.text
+    assert client.get(f"{PAGES}/page-image?url=http%3A%2F%2Felsewhere.test%2F..%2F..").status != 200
+    assert "cannot be drawn" in document(client, BROKEN)
+
+
+def test_a_page_of_any_size_makes_a_bounded_picture() -> None:
+    """Two million pixels, four thousand on a side."""
+    body = (
+        b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
+        b"2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n"
+        b"3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 14000 300] >>\nendobj\n"
+        b"trailer\n<< /Size 4 /Root 1 0 R >>\n%%EOF\n"
+    )
+    drawn = page_image.draw(body, 1)
+    assert not drawn.problem
+    width, height = struct.unpack(">II", drawn.png[16:24])
+    assert width <= 4001 and width * height <= 2_100_000
+
+
+def test_a_picture_that_takes_too_long_costs_one_sentence(collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel ends the process."""
+    from msgspec.structs import replace
+
+    monkeypatch.setattr(page_image, "_LIMITS", replace(page_image._LIMITS, timeout_s=-9.9))
+    with Collection(collection) as source, pytest.raises(CollectionError, match="not drawn within"):
+        page_image.draw_page(source, SHEET, 1)
+
+
+def test_a_correction_wins_and_can_be_taken_back(client: ServeClient, collection: Path) -> None:
+    """It is kept as the verb keeps it, so that the verb, the list and an extraction anew know it."""
+    saved = client.post(f"{PAGES}/correct", {"url": BROKEN, "field": "title", "value": " Apuntes \n de hidrología"})
+    assert saved.status == 303 and "field=title" in saved.headers["location"]
+    people = {"url": BROKEN, "field": "authors", "value": "Ana Casali\r\n\r\nEva Sanz"}
+    assert client.post(f"{PAGES}/correct", people).status == 303
+    rows = {row["url"]: row for row in client.get(f"{PAGES}/index.json").json["documents"]}
+    assert rows[BROKEN]["title"] == "Apuntes de hidrología" and rows[BROKEN]["authors"] == ["Ana Casali", "Eva Sanz"]
+    assert "Apuntes de hidrología" in run("documents", "--collection", str(collection), "--format", "csv").output
+    run("extract", "--again", "--collection", str(collection))
+    assert "Apuntes de hidrología" in document(client, BROKEN)
+    assert client.post(f"{PAGES}/correct", {"url": BROKEN, "field": "title", "undo": "1"}).status == 303
+    assert "Apuntes de hidrología" not in document(client, BROKEN)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"url": SHEET, "field": "titel", "value": "x"}, "did you mean title"),
+        ({"url": SHEET, "field": "emails", "value": "nobody"}, "no e-mail address"),
+        ({"url": "http://x.test/../../etc/passwd", "field": "title", "value": "x"}, "no document of this collection"),
+        ({"url": SHEET, "field": "title", "value": "x" * 30_000}, "too long"),
+        ({"url": SHEET, "field": "wanted", "value": "perhaps"}, "allowed: true, false"),
+    ],
+)
+def test_a_wrong_correction_is_refused(client: ServeClient, fields: dict[str, str], said: str) -> None:
+    """With a sentence, and nothing is kept."""
+    answer = client.post(f"{PAGES}/correct", fields)
+    assert answer.status == 400 and said in answer.text
+    assert "corrected" not in document(client, SHEET)
+
+
+@pytest.mark.parametrize("path", ["correct", "decide"])
+def test_nothing_changes_without_the_token(client: ServeClient, collection: Path, path: str) -> None:
+    """Another site may send a form, but not our token."""
+    answer = client.post(f"{PAGES}/{path}", {"token": "0" * 64, "url": SHEET, "field": "title", "value": "x"})
+    assert answer.status == 403 and not (collection / "decisions.db").exists()
+    assert client.get(f"{PAGES}/{path}?url={quote(SHEET, safe='')}&field=title&value=x").status == 404
+
+
+def test_answers_of_authors_are_recorded(client: ServeClient, collection: Path) -> None:
+    """Of one document or of all of an author; the contact sheet leaves out who has answered."""
+    assert [one["name"] for one in client.get(f"{PAGES}/contacts.json").json["people"]] == [
+        "Ana Casali",
+        "Luis Gil",
+        "Marta Ruiz Gómez",
+    ]
+    answer = client.post(f"{PAGES}/decide", {"author": "Marta Ruiz Gómez", "state": "granted", "note": "mail of 3 May"})
+    assert answer.status == 303
+    assert client.post(f"{PAGES}/decide", {"url": SHEET, "author": "Luis Gil", "state": "refused"}).status == 303
+    assert "Marta" not in str(client.get(f"{PAGES}/contacts.json").json["people"])
+    page = document(client, SHEET)
+    assert "refused" in page and client.get(f"{PAGES}/index.json?permission=granted").json["total"] == 1
+    wrong = client.post(f"{PAGES}/decide", {"url": SHEET, "author": "Nobody Else", "state": "granted"})
+    assert wrong.status == 400 and "is no author of" in wrong.text
+    assert client.post(f"{PAGES}/decide", {"url": SHEET, "state": "maybe"}).status == 400
+    listed = run("documents", "--collection", str(collection), "--format", "jsonl").output
+    assert '"permission":"granted"' in listed.replace(" ", "")
+
+
+def test_the_contact_sheet_leaves_as_csv(client: ServeClient) -> None:
+    """As `lycosa contacts` writes it."""
+    answer = client.get(f"{PAGES}/contacts.csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert rows[0]["author"] == "Ana Casali" and rows[0]["email"] == "acasali@villaverde.example.edu"
+    assert "attachment" in answer.headers["content-disposition"]
+
+
+@pytest.mark.parametrize(
+    ("query", "has"),
+    [
+        ("verb=Identify", "Identify"),
+        ("verb=ListMetadataFormats", "oai_dc"),
+        ("verb=ListSets", "setSpec"),
+        ("verb=ListRecords&metadataPrefix=oai_dc", "Caudales mínimos"),
+        ("verb=ListIdentifiers&metadataPrefix=oai_dc&set=thesis", "header"),
+        ("verb=Steal", "badVerb"),
+        ("verb=Identify&extra=1", "badArgument"),
+        ("verb=Identify&verb=Identify", "badArgument"),
+        ("", "badVerb"),
+    ],
+)
+def test_harvesters_get_what_the_protocol_says(client: ServeClient, query: str, has: str) -> None:
+    """Every answer is valid, and names the address by which it was asked."""
+    answer = client.get(f"{PAGES}/oai?{query}")
+    assert answer.status == 200 and answer.headers["content-type"].startswith("text/xml")
+    assert has in answer.text
+    tree = etree.fromstring(answer.body)
+    _OAI_SCHEMA.assertValid(tree)
+    assert f"{client.address}{PAGES}/oai<" in answer.text
+
+
+def test_harvesters_get_only_what_was_granted(client: ServeClient) -> None:
+    """At an address of its own."""
+    query = "verb=ListIdentifiers&metadataPrefix=oai_dc"
+    assert "noRecordsMatch" in client.get(f"{PAGES}/oai/granted?{query}").text
+    client.post(f"{PAGES}/decide", {"author": "Marta Ruiz Gómez", "state": "granted"})
+    answer = client.get(f"{PAGES}/oai/granted?{query}")
+    assert answer.text.count("<header>") == 1 and f"{PAGES}/oai/granted<" in answer.text

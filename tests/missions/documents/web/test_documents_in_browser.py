@@ -1,0 +1,115 @@
+"""The documents' pages in a real browser: light, dark and narrow, for people with disabilities, used and attacked."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+from support.serve_browser import browsing, needs_browser, viewing
+from support.serve_client import ServeClient, serving
+
+from lycosa.collection.collection import Collection
+from lycosa.missions.documents.said_by_people import keep_correction, keep_decision
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = needs_browser
+
+SITE = "http://www.faculty.test"
+PAPER = f"{SITE}/~acasali/caudales.pdf"
+PAGES = "/c/faculty/m/documents"
+PATHS = (
+    f"{PAGES}/",
+    f"{PAGES}/?category=exercises&category=article&sort=-title",
+    f"{PAGES}/?q=nothing+at+all",
+    f"{PAGES}/document?url={quote(PAPER, safe='')}&field=authors",
+    f"{PAGES}/document?url={quote(SITE + '/hidrologia/roto.pdf', safe='')}",
+    f"{PAGES}/document?url=nothing",
+    f"{PAGES}/contacts",
+)
+SCRIPTS = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "</textarea><svg onload=alert(4)>",
+    "</title><script>alert(6)</script>",
+    "{{ 7 * 7 }}{% raw %}",
+)
+
+
+@pytest.fixture(scope="module")
+def client(crawled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeClient]:
+    root = tmp_path_factory.mktemp("served")
+    shutil.copytree(crawled, root / "faculty")
+    shutil.copytree(crawled, root / "hostile")
+    with Collection(root / "hostile") as collection:
+        for field in ("title", "category", "subcategory", "language", "year", "abstract", "doi"):
+            keep_correction(collection, PAPER, field, [SCRIPTS[len(field) % len(SCRIPTS)]])
+        for field in ("authors", "affiliations", "keywords", "rights"):
+            keep_correction(collection, PAPER, field, SCRIPTS)
+        keep_decision(collection, [PAPER], "", "asked", "".join(SCRIPTS))
+    with serving(root) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with browsing() as browser:
+        yield browser
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("path", PATHS)
+def test_pages_are_accessible_and_fit(browser: Browser, client: ServeClient, path: str, dark: bool) -> None:
+    """Axe finds nothing serious, nothing is wider than the window, also of a telephone, and no policy is breached."""
+    for width in (1200, 390):
+        with viewing(browser, width=width, dark=dark) as view:
+            page = view.open(client.address + path)
+            page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            assert view.overflow() <= 0
+            assert view.find_barriers() == []
+            assert page.locator("h1").count() == 1
+            assert page.evaluate("window.breaches") == []
+
+
+def test_a_value_is_put_right_beside_its_page(browser: Browser, client: ServeClient) -> None:
+    """From the list to the document, its places on the drawn page, a correction, an answer; all in Spanish."""
+    with viewing(browser, language="es") as view:
+        page = view.open(client.address + PAGES + "/")
+        page.get_by_role("link", name="Caudales mínimos en cuencas de montaña").click()
+        assert page.locator("svg.paper rect.place").count() >= 4
+        assert page.evaluate("document.querySelector('svg.paper image').getBBox().width") == 595
+        page.locator("dd", has_text="Departamento de Hidrología").get_by_role("link", name="página 1").click()
+        chosen = page.locator("rect.place.chosen title").text_content() or ""
+        assert chosen.startswith("Afiliaciones: Departamento de Hidrología")
+        page.locator("summary", has_text="Título").click()
+        page.get_by_label("Título", exact=True).fill("Caudales mínimos")
+        page.get_by_role("button", name="Guardar Título").click()
+        assert page.locator("h1").inner_text() == "Caudales mínimos"
+        assert page.locator(".value", has_text="corregido").count() == 1
+        page.get_by_label("Autor", exact=True).select_option("Luis Gil")
+        page.get_by_label("Respuesta").select_option("granted")
+        page.get_by_label("Nota").fill("por teléfono")
+        page.get_by_role("button", name="Anotar").click()
+        assert "por teléfono" in page.locator("main").inner_text()
+        view.check()
+        page.reload()
+        page.get_by_role("button", name="Retirar la corrección Título").click()
+        assert page.locator("h1").inner_text() == "Caudales mínimos en cuencas de montaña"
+        view.check()
+
+
+def test_hostile_values_are_shown_as_text(browser: Browser, client: ServeClient) -> None:
+    """In every field, in the list, the facets, the contacts and the notes; nothing runs, nothing is even tried."""
+    base = f"{client.address}/c/hostile/m/documents"
+    with viewing(browser) as view:
+        for path in ("/", "/?q=%3Cscript%3E", f"/document?url={quote(PAPER, safe='')}&field=title", "/contacts?all=1"):
+            page = view.open(base + path)
+            page.wait_for_timeout(200)
+            assert page.locator("main img, main [onload], main [onerror], main script").count() == 0
+            view.check()
+        assert "alert(1)" in page.locator("main").inner_text()

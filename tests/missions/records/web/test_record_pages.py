@@ -1,0 +1,172 @@
+"""The records' pages: the list, one record, stories, health, readers and digests, alerts, the outbox."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.command_line import run
+from support.make_collection import make_collection
+from support.serve_client import ServeClient, serving
+
+PRESS, SHOP = "/c/press/m/records", "/c/shop/m/records"
+
+
+@pytest.fixture
+def client(served: Path) -> Iterator[ServeClient]:
+    with serving(served) as client:
+        yield client
+
+
+def find(client: ServeClient, base: str, words: str) -> int:
+    """The number of the record that has these words."""
+    (row,) = client.get(f"{base}/index.json?q={words.replace(' ', '+')}").json["records"]
+    return int(row["id"])
+
+
+def test_records_are_listed_by_facets_words_and_columns(client: ServeClient) -> None:
+    """The address holds all of it; the order may be that of a field, prices by their amount."""
+    whole = client.get(f"{PRESS}/index.json").json
+    assert whole["total"] == whole["whole"] == 10 and whole["is_current"]
+    hosts = {value: count for value, count, _ in whole["facets"][0]["values"]}
+    assert hosts == {"faro.newsstand.test": 5, "herald.newsstand.test": 5}
+    assert client.get(f"{PRESS}/index.json?host=faro.newsstand.test&q=Ebro").json["total"] == 1
+    assert client.get(f"{PRESS}/index.json?q=100%25").json["total"] == 0
+    tools = client.get(f"{SHOP}/index.json?sort=-price&columns=price&columns=name").json
+    prices = [float(row["values"][0].split()[0]) for row in tools["records"]]
+    assert prices == sorted(prices, reverse=True) and tools["columns"] == ["price", "name"]
+    assert client.get(f"{SHOP}/?sort=%40rules").status == 400
+    assert client.get(f"{SHOP}/?sort=no%22such%27field").status == 200
+
+
+def test_the_selection_leaves_as_a_file(client: ServeClient) -> None:
+    """CSV, JSONL and Parquet, with all fields or those that were asked for."""
+    answer = client.get(f"{SHOP}/records.csv?q=mallet")
+    (row,) = csv.DictReader(io.StringIO(answer.text))
+    assert row["number"] == "H-200" and row["price"] == "16.5 EUR"
+    assert len(client.get(f"{PRESS}/records.jsonl?columns=title").text.splitlines()) == 10
+    assert client.get(f"{PRESS}/records.parquet").body[:4] == b"PAR1"
+    page = client.get(f"{SHOP}/?q=mallet").text
+    assert f"{SHOP}/records.csv?q=mallet" in page
+
+
+def test_a_record_tells_rules_places_and_versions(client: ServeClient) -> None:
+    """The rule that gave a value, line and column in the source, what changed and why, the archive record."""
+    number = find(client, SHOP, "mallet")
+    told = client.get(f"{SHOP}/record.json?id={number}").json
+    price = next(field for field in told["fields"] if field["name"] == "price")
+    assert price["rule"] == "css:.price" and price["places"][0]["at"].startswith('<p class="price">')
+    assert [version["what"] for version in told["versions"]] == ["changed", "new"]
+    (change,) = told["versions"][0]["changes"]
+    assert change["name"] == "price" and told["versions"][0]["cause"] == "page"
+    assert told["warc"].endswith(".warc.gz") and told["offset"] > 0
+    page = client.get(f"{SHOP}/record?id={number}").text
+    assert "<del>" in page and "<ins>" in page
+
+
+@pytest.mark.parametrize("path", ["record?id=999", "record?id=..%2F..", "record", "story?id=x", "digest?reader=Nobody"])
+def test_what_is_not_there_is_told(client: ServeClient, path: str) -> None:
+    """In a sentence."""
+    answer = client.get(f"{PRESS}/{path}.json" if "?" not in path else f"{PRESS}/{path.replace('?', '.json?')}")
+    assert answer.status == 400 and answer.json["detail"]
+
+
+def test_stories_tell_their_members_and_what_they_say_together(client: ServeClient) -> None:
+    """Why each is there, the completed record, the impact."""
+    listed = client.get(f"{PRESS}/stories.json").json
+    assert listed["total"] >= 1 and listed["stories"][0]["hosts"] == 2
+    number = next(one["id"] for one in listed["stories"] if "Tudela" in one["title"])
+    told = client.get(f"{PRESS}/story.json?id={number}").json
+    assert len(told["members"]) == 2 and any("shares" in member["why"] for member in told["members"])
+    together = {field["name"]: field for field in told["together"]}
+    assert len(together["place"]["hosts"]) == 2 and together["authors"]["others"]
+    assert told["impact"]["media"] == 2 and told["impact"]["over_time"]
+    member = told["members"][0]["record"]
+    assert client.get(f"{PRESS}/record.json?id={member}").json["story"] == number
+    assert client.get(f"{PRESS}/story?id={number}").status == 200
+    assert client.get(f"{PRESS}/stories.json?hosts=3").json["total"] == 0
+
+
+def test_a_field_that_drops_is_told_with_a_rule(client: ServeClient, served: Path) -> None:
+    """The rule is looked for when it is asked for."""
+    calm = client.get(f"{SHOP}/health.json").json
+    assert calm["drops"] == 0 and {field["field"] for field in calm["fields"]} == {"number", "name", "price", "stock"}
+    mission = served / "shop.toml"
+    mission.write_text(mission.read_text().replace('rule = "css:.stock"', 'rule = "css:.nothing"'))
+    run("extract", str(mission), "--collection", str(served / "shop"))
+    with serving(served) as later:
+        dropped = later.get(f"{SHOP}/health.json").json
+        assert dropped["drops"] == 1
+        field = dropped["fields"][0]
+        assert field["field"] == "stock" and field["share"] == 0 and field["base"] == 1 and not field["was_sought"]
+        assert field["former"] == ["css:.stock"] and field["examples"]
+        asked = later.get(f"{SHOP}/health.json?kind=product&area=product&field=stock").json["fields"][0]
+        assert asked["was_sought"] and asked["proposal"] and asked["right"] == asked["tried"]
+        assert "Look for a rule" in later.get(f"{SHOP}/health").text
+
+
+def test_readers_and_their_digests_are_shown_without_delivery(client: ServeClient) -> None:
+    """The file beside the collections counts; looking changes nothing."""
+    readers = client.get(f"{PRESS}/readers.json").json
+    assert [reader["name"] for reader in readers["readers"]] == ["Ana", "Desk"]
+    assert readers["alerts"] == ["prices"] and readers["readers"][0]["interests"] == ["The river", "Tools"]
+    for _ in range(2):
+        preview = client.get(f"{PRESS}/digest.json?reader=Ana").json
+        assert preview["issue"] == 1 and preview["total"] == 3
+    frame = client.get(f"{PRESS}/digest-frame?reader=Ana")
+    assert "The river" in frame.text
+    assert frame.headers["content-security-policy"].startswith("sandbox;")
+    assert frame.headers["x-frame-options"] == "SAMEORIGIN"
+    assert client.get(f"{PRESS}/readers.json").json["readers"][0]["delivered"] == 0
+
+
+def test_where_readers_are_looked_for_is_told(client: ServeClient, served: Path) -> None:
+    """And what is wrong with the file, with its line; one in the collection goes first."""
+    (served / "press" / "readers.toml").write_text("[[readers]]\nname = 'Eva'\n")
+    assert [one["name"] for one in client.get(f"{PRESS}/readers.json").json["readers"]] == ["Eva"]
+    (served / "press" / "readers.toml").write_text("[[readers]]\nnam = 'Eva'\n")
+    assert "readers.toml:2:" in client.get(f"{PRESS}/readers").text
+    (served / "press" / "readers.toml").unlink()
+    (served / "readers.toml").unlink()
+    page = client.get(f"{PRESS}/readers").text
+    assert str(served / "press" / "readers.toml") in page and str(served / "readers.toml") in page
+    assert "There is no readers file" in client.get(f"{PRESS}/digest?reader=Ana").text
+
+
+def test_alerts_show_the_difference(client: ServeClient) -> None:
+    """What went and what came."""
+    told = client.get(f"{SHOP}/alerts.json").json
+    assert told["alerts"] == ["prices"] and len(told["items"]) == 4
+    page = client.get(f"{SHOP}/alerts?alert=prices").text
+    assert "<del>40 in stock</del>" in page and "<ins>38 in stock</ins>" in page
+    assert client.get(f"{SHOP}/alerts.json?alert=other").json["items"] == []
+
+
+def test_messages_are_tried_again_or_dropped(client: ServeClient, served: Path) -> None:
+    """With our token only; the verb sees the same."""
+    waiting = client.get(f"{SHOP}/outbox.json").json["messages"]
+    assert [message["state"] for message in waiting] == ["waiting"] and waiting[0]["reason"]
+    number = waiting[0]["number"]
+    forged = {"token": "0" * 64, "action": "drop", "number": number}
+    assert client.post(f"{SHOP}/outbox", forged).status == 403
+    assert client.post(f"{SHOP}/outbox", {"action": "burn", "number": number}).status == 400
+    assert client.post(f"{SHOP}/outbox", {"action": "drop"}).status == 400
+    assert client.post(f"{SHOP}/outbox", {"action": "retry", "number": number}).status == 303
+    assert client.get(f"{SHOP}/outbox.json").json["messages"][0]["tries"] == 0
+    assert client.post(f"{SHOP}/outbox", {"action": "drop", "number": number}).status == 303
+    assert client.get(f"{SHOP}/outbox.json").json["messages"] == []
+    assert len(client.get(f"{SHOP}/outbox.json?state=dropped").json["messages"]) == 1
+    listed = run("outbox", "--all", "--collection", str(served / "shop"), "--format", "jsonl").output
+    assert '"state":"dropped"' in listed.replace(" ", "")
+
+
+def test_a_collection_without_records_has_empty_pages(tmp_path: Path) -> None:
+    """Each page says that there is nothing yet."""
+    folder = make_collection(tmp_path / "served" / "bare", [("https://a.example/", "text/html", b"<p>x</p>")])
+    (folder / "lycosa.toml").write_text('missions = ["records"]\nseeds = ["https://a.example/"]\n')
+    with serving(tmp_path / "served") as client:
+        for page in ("", "stories", "health", "readers", "alerts", "outbox"):
+            assert client.get(f"/c/bare/m/records/{page}").status == 200, page
