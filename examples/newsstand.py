@@ -153,10 +153,11 @@ class Newsstand:
         return None
 
     def _frame(self, site: str, body: str, *, head: str = "", title: str = "") -> str:
+        name = f"{escape(title)} - {TITLES[site]}" if title else TITLES[site]
         teaser = TEASERS[next(self.visits) % len(TEASERS)]
         return (
             f"<!DOCTYPE html><html lang={'es' if site in ('faro', 'discos') else 'en'}><head><meta charset=utf-8>"
-            f"<title>{escape(title)}{' - ' if title else ''}{TITLES[site]}</title>{head}</head><body><header><a href=/>{TITLES[site]}</a></header>\n{body}"
+            f"<title>{name}</title>{head}</head><body><header><a href=/>{TITLES[site]}</a></header>\n{body}"
             f"<aside><p>{teaser}</p></aside><footer>{TITLES[site]}, {FIRST_DAY + timedelta(days=self.edition)}</footer>"
             "</body></html>"
         )
