@@ -145,8 +145,8 @@ def test_stories_come_out_of_the_crawl(press: Press, say: Callable[[str], None])
         found = dict(store.rows("SELECT url, story FROM story_member JOIN records ON records.id = record"))
     scores = score_stories(events, found)
     say(f"stories of the crawl: {len(events)} articles, pairs P {scores.precision:.3f} R {scores.recall:.3f}")
-    assert scores.precision >= 0.95
-    assert scores.recall >= 0.95
+    assert scores.precision >= 0.97
+    assert scores.recall >= 0.97
 
 
 def test_a_lost_rule_breaks_the_health_report(press: Press, tmp_path: Path) -> None:
