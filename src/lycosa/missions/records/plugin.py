@@ -51,7 +51,6 @@ class RecordsMission(PlainMission):
             "learn": "lycosa.missions.records.cli.learn:learn",
             "digest": "lycosa.missions.records.cli.digest:digest",
             "newspaper": "lycosa.missions.records.cli.newspaper:newspaper",
-            "records-report": "lycosa.missions.records.cli.records_report:records_report",
             "alerts": "lycosa.missions.records.cli.alerts:alerts",
             "outbox": "lycosa.missions.records.cli.outbox:outbox",
             "index-field": "lycosa.missions.records.cli.index_field:index_field",
@@ -72,6 +71,11 @@ class RecordsMission(PlainMission):
         from lycosa.missions.records.report import make_report
 
         return make_report(collection)
+
+    def fill_template(self, collection: Collection, template: str, form: str | None) -> str:
+        from lycosa.missions.records.reports.report_file import fill_report
+
+        return fill_report(collection, template, form)
 
     def crawl_options(self) -> Iterable[CrawlOption]:
         return [
