@@ -99,7 +99,7 @@ class Newsstand:
             return self._frame(paper, _links(within[start : start + PER_LIST]) + following + _menu(sections))
         for one in articles:
             if path == _address(one):
-                return self._frame(paper, self._article(one) + _menu(sections), head=_json_ld(one))
+                return self._frame(paper, self._article(one) + _menu(sections), head=_json_ld(one), title=one.title)
         return None
 
     def _article(self, one: Article) -> str:
@@ -148,14 +148,16 @@ class Newsstand:
                     f'<p>Number: <span itemprop="sku">{one.number}</span></p>'
                     f'<p class="price">{one.prices[now]}</p><p class="stock">{one.stock[now]}</p></div>'
                     f"<p>{next(self.visits)} people look at this</p>",
+                    title=one.name,
                 )
         return None
 
-    def _frame(self, site: str, body: str, *, head: str = "") -> str:
+    def _frame(self, site: str, body: str, *, head: str = "", title: str = "") -> str:
+        name = f"{escape(title)} - {TITLES[site]}" if title else TITLES[site]
         teaser = TEASERS[next(self.visits) % len(TEASERS)]
         return (
             f"<!DOCTYPE html><html lang={'es' if site in ('faro', 'discos') else 'en'}><head><meta charset=utf-8>"
-            f"<title>{TITLES[site]}</title>{head}</head><body><header><a href=/>{TITLES[site]}</a></header>\n{body}"
+            f"<title>{name}</title>{head}</head><body><header><a href=/>{TITLES[site]}</a></header>\n{body}"
             f"<aside><p>{teaser}</p></aside><footer>{TITLES[site]}, {FIRST_DAY + timedelta(days=self.edition)}</footer>"
             "</body></html>"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,12 @@ from typing import Any
 
 import pytest
 from support.command_line import run
+from support.story_scores import score_stories
 from support.synthetic_web import SyntheticWeb
 
 from lycosa import Collection
+from lycosa.missions.records.database import open_store
+from lycosa.missions.records.stories import refresh_stories
 from lycosa.parse import read
 
 pytestmark = pytest.mark.acceptance
@@ -130,6 +134,38 @@ def test_a_later_round_stores_what_is_new_or_changed(press: Press, say: Callable
     assert {url for url, data in press.records.items() if data != press.records_later[url]} == changed
     assert press.records_later.keys() == press.gold_later.keys()
     assert share_right(press.gold_later, press.records_later) >= 0.99
+
+
+def test_stories_come_out_of_the_crawl(press: Press, say: Callable[[str], None]) -> None:
+    """Events that several papers tell are recognised in what the rules took from their pages, not in the truth."""
+    told = {url: article["event"] for url, article in press.gold_later.items()}
+    events = {url: url if event is None else f"event {event}" for url, event in told.items()}
+    with open_store(press.folder) as store:
+        refresh_stories(store)
+        found = dict(store.rows("SELECT url, story FROM story_member JOIN records ON records.id = record"))
+    scores = score_stories(events, found)
+    say(f"stories of the crawl: {len(events)} articles, pairs P {scores.precision:.3f} R {scores.recall:.3f}")
+    assert scores.precision >= 0.97
+    assert scores.recall >= 0.97
+
+
+def test_a_lost_rule_breaks_the_health_report(press: Press, tmp_path: Path) -> None:
+    """The field, the share before, pages to look at and the lost rule are told; with the rule back all is well."""
+    mission = tmp_path / "press.toml"
+    text = MISSION.read_text(encoding="utf-8")
+    start = text.index("[records.schemas.story.fields.place]")
+    end = text.find("\n[", start + 1)
+    mission.write_text(text[:start] + (text[end + 1 :] if end > 0 else ""), encoding="utf-8")
+    said = run("extract", str(mission), "--collection", str(press.folder), "--quiet")
+    assert said.code == 0, said.output
+    told = run("health", "--collection", str(press.folder), "--drops").output
+    (drop,) = [row for row in map(json.loads, told.splitlines()) if row["before"] is not None]
+    assert (drop["kind"], drop["area"], drop["field"], drop["share"]) == ("story", "articles", "place", 0.0)
+    assert drop["before"] >= 0.9
+    assert set(drop["examples"].split()) <= press.gold_later.keys()
+    assert run("extract", str(MISSION), "--collection", str(press.folder), "--quiet").code == 0
+    assert run("health", "--collection", str(press.folder), "--drops").output == ""
+    assert read_records(press.folder) == press.records_later
 
 
 def test_a_new_field_comes_out_of_the_archive(press: Press, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from lycosa.output.destination import check_ending, check_form, opened, opened_b
 if TYPE_CHECKING:
     from lycosa.collection.media_types import By, Share, Types
 
+_TEMPLATE_ENDINGS = {"html": "html", "htm": "html", "md": "markdown", "txt": "text"}
 _COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_bytes")
 
 
@@ -28,12 +29,19 @@ _COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_by
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["jsonl", "csv", "tsv", "parquet", "table", "svg", "html"]),
+    type=click.Choice(["jsonl", "csv", "tsv", "parquet", "table", "svg", "html", "markdown", "text"]),
     help="Default: table on a terminal, jsonl in a pipe, or as the suffix of FILE says.",
 )
 @click.option("--plan", metavar="FILE", help="With the name of a mission: a plan whose functions add sections.")
+@click.option(
+    "--template",
+    metavar="NAME|FILE.toml",
+    help="With records: queries and templates, your own or one that comes with the mission (statistics).",
+)
 @output_option
-def report(what: str, collection: str, by: By, form: str | None, plan: str | None, output: str) -> None:
+def report(
+    what: str, collection: str, by: By, form: str | None, plan: str | None, template: str | None, output: str
+) -> None:
     """Tell what a collection is made of.
 
     mime: what was fetched and what of it is stored, by media type; TARGET is quarry, HTML are pages, POTENTIAL is text
@@ -42,6 +50,7 @@ def report(what: str, collection: str, by: By, form: str | None, plan: str | Non
 
     \b
     lycosa report MISSION -o report.html
+    lycosa report records --template prices.toml -o prices.html
     lycosa report clusters --format csv -o clusters.csv
     lycosa report mime
     lycosa report mime --by category --format csv -o types.csv
@@ -49,6 +58,13 @@ def report(what: str, collection: str, by: By, form: str | None, plan: str | Non
     """
     if plan and what in ("mime", "clusters"):
         raise UsageError(f"--plan goes with the reports of missions, not with {what}.")
+    if template is not None:
+        if what in ("mime", "clusters") or plan:
+            raise UsageError(f"--template goes with the reports of missions, not with {'--plan' if plan else what}.")
+        _fill_template(what, collection, output, form=form, template=template)
+        return
+    if form in ("markdown", "text"):
+        raise UsageError(f"--format {form} goes with --template.")
     if what != "mime":
         if by != "type":
             raise UsageError(f"--by goes with mime, not with {what}.")
@@ -92,6 +108,24 @@ def _write_page(mission: str, collection: str, output: str, *, form: str | None,
         out.writelines(write_page(report.title, report.subtitle, sections))
     if output != "-":
         report_written(output, f"{os.path.getsize(output):,} bytes; open it in a browser")
+
+
+def _fill_template(mission: str, collection: str, output: str, *, form: str | None, template: str) -> None:
+    """Write what a mission fills into a template."""
+    from lycosa.collection.collection import Collection
+
+    if form not in (None, *_TEMPLATE_ENDINGS.values()):
+        raise UsageError(f"A template gives html, markdown or text, not {form}.")
+    if form is None:
+        check_ending(output, tuple(_TEMPLATE_ENDINGS), choice=True)
+        form = _TEMPLATE_ENDINGS.get(output.rpartition(".")[2].lower())
+    with Collection(collection) as source:
+        text = registry.find(mission).fill_template(source, template, form)
+    if text is None:
+        raise UsageError(f"The reports of the mission {mission} are made without templates.")
+    with opened(output, "jsonl") as (out, _):
+        out.write(text)
+    report_written(output, f"{len(text.encode()):,} bytes")
 
 
 def _write_clusters(collection: str, output: str, *, form: str | None) -> None:

@@ -153,6 +153,9 @@ class MissionPlugin(Protocol):
     def report(self, collection: Collection) -> Report | None:
         """The page of `lycosa report NAME`."""
 
+    def fill_template(self, collection: Collection, template: str, form: str | None) -> str | None:
+        """What `lycosa report NAME --template` writes, as html, markdown or text; None: it knows no templates."""
+
     def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph] | None:
         """The graph that `lycosa query --cypher` asks; None: that of the pages. It can be read within the block."""
 
@@ -217,6 +220,9 @@ class PlainMission:
         return ()
 
     def report(self, collection: Collection) -> Report | None:
+        return None
+
+    def fill_template(self, collection: Collection, template: str, form: str | None) -> str | None:
         return None
 
     def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph] | None:

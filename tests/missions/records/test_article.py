@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import html
+import json
 
 import turbohtml
 
@@ -86,6 +88,15 @@ def test_a_text_that_only_scripts_show_is_taken_from_the_data() -> None:
     body = " ".join(PROSE * 4)
     page = f'<script type="application/ld+json">{{"@type": "Article", "articleBody": "{body}"}}</script><p>Loading…</p>'
     assert read(page).text == body
+
+
+def test_markup_and_references_in_such_a_text_are_read() -> None:
+    """Some sites leave tags in `articleBody`, or references to characters, or both, escaped once more."""
+    body = "<p>" + "</p><p>".join(f"{part} <strong>3 &lt; 4</strong>&#160;km" for part in PROSE * 4) + "</p>"
+    wanted = "\n".join(f"{part} 3 < 4 km" for part in PROSE * 4)
+    for written in (body, html.escape(body)):
+        data = json.dumps({"@type": "Article", "articleBody": written})
+        assert read(f'<script type="application/ld+json">{data}</script><p>Loading…</p>').text == wanted
 
 
 def test_days_that_cannot_be_are_passed_over() -> None:

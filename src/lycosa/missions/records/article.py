@@ -46,8 +46,8 @@ def read_article(tree: Document, *, url: str = "", language: str = "", today: da
     page = _Page(tree, url=url, language=language, today=today)
     text = found.text
     said = max(page.texts("articleBody"), key=len, default="")
-    if len(said) > 2 * len(text) and len(said) > 500 and "<" not in said[:500]:
-        text = "\n".join(line for part in said.split("\n") if (line := " ".join(part.split())))
+    if len(said) > 2 * len(text) and len(said) > 500 and len(plain := _as_plain_text(said)) > max(2 * len(text), 500):
+        text = plain
     return Article(
         text=page.leave_out_byline(text),
         title=page.find_title(),
@@ -57,6 +57,15 @@ def read_article(tree: Document, *, url: str = "", language: str = "", today: da
         element=found.element,
         left_out=found.left_out,
     )
+
+
+def _as_plain_text(said: str) -> str:
+    """A text of structured data without the markup and the references to characters that some sites leave in it."""
+    for _ in range(2):  # what was escaped twice, too
+        if _REFERENCE.search(said):
+            said = html.unescape(said)
+    said = _TAG.sub("", _BREAK.sub("\n", said))
+    return "\n".join(line for part in said.split("\n") if (line := " ".join(part.split())))
 
 
 #: Fields without rules, by the names that rules call them.
@@ -74,6 +83,12 @@ _ARTICLE = re.compile(
 #: Properties that name other things than the page's own.
 _OTHERS = frozenset(
     {"citation", "comment", "review", "hasPart", "isPartOf", "itemListElement", "mentions", "suggestedAnswer"}
+)
+_REFERENCE = re.compile(r"&(?:#\d{1,7}|#x[\da-fA-F]{1,6}|[A-Za-z]{2,10});")
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
+_BREAK = re.compile(
+    r"<(script|style)\b[^<>]{0,1000}>[^<]{0,20000}</\1>|</?(?:p|div|br|h[1-6]|li|[ou]l|tr|table|blockquote|figure|section)\b[^<>]{0,1000}>",
+    re.IGNORECASE,
 )
 _DATE_META = (
     "article:published_time", "og:published_time", "og:article:published_time", "article:published", "published_time",

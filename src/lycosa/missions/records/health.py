@@ -8,7 +8,7 @@ with pages to look at and, where pages still show what the field held before, wi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import sqrt
 from typing import Any
@@ -35,6 +35,8 @@ _DEVIATIONS = 3.0
 #: Earlier steps that a step is held against, and examples that are shown.
 _BASE_STEPS = 5
 _EXAMPLES = 5
+#: More fields of a range that are found nowhere any more are told in one sentence.
+_TOLD_ALONE = 2
 #: Pages that teach a proposed rule, and pages that it is tried on.
 _TEACHING = 6
 _TRYING = 20
@@ -128,6 +130,27 @@ class FieldDrop(Struct, frozen=True):
             said += f" This rule finds it there, {tried if self.proposal.pages else 'tried on no other page'}: "
             said += " | ".join(self.proposal.rules)
         return said
+
+
+def tell_drops(drops: Iterable[FieldDrop]) -> list[str]:
+    """Sentences about drops; one for all fields of a range in which nothing is found any more."""
+    ranges: dict[tuple[str, str], list[FieldDrop]] = {}
+    for drop in drops:
+        ranges.setdefault((drop.health.kind, drop.health.area), []).append(drop)
+    told = []
+    for (kind, area), found in ranges.items():
+        lost = [drop for drop in found if not drop.health.steps[-1].share and drop.proposal is None]
+        if len(lost) > _TOLD_ALONE:
+            last, before = lost[0].health.steps[-1], max(drop.health.base or 0 for drop in lost)
+            names = ", ".join(drop.health.field for drop in lost)
+            said = (
+                f"{kind} in {area}: {names} were found on none of {counted(last.pages, 'page')} in round {last.round} "
+                f"(rules {last.rules_version}); before: up to {before:.0%}."
+            )
+            told.append(said + f" For example {lost[0].examples[0]}." if lost[0].examples else said)
+            found = [drop for drop in found if drop not in lost]
+        told += [drop.tell() for drop in found]
+    return told
 
 
 def measure_health(store: RecordStore, collection: Collection | None = None) -> list[FieldHealth]:
@@ -261,7 +284,7 @@ def refresh_and_watch(collection: Collection) -> list[str]:
         _keep_description(store, collection)
         if not sum(store.refresh().values()):
             return []
-        return [drop.tell() for drop in find_drops(store, collection)]
+        return tell_drops(find_drops(store, collection))
 
 
 def _keep_description(store: RecordStore, collection: Collection) -> None:

@@ -60,7 +60,6 @@ class RecordsMission(PlainMission):
             "learn": "lycosa.missions.records.cli.learn:learn",
             "digest": "lycosa.missions.records.cli.digest:digest",
             "newspaper": "lycosa.missions.records.cli.newspaper:newspaper",
-            "records-report": "lycosa.missions.records.cli.records_report:records_report",
             "alerts": "lycosa.missions.records.cli.alerts:alerts",
             "outbox": "lycosa.missions.records.cli.outbox:outbox",
             "index-field": "lycosa.missions.records.cli.index_field:index_field",
@@ -101,6 +100,11 @@ class RecordsMission(PlainMission):
             ),
             WebPage("outbox", f"{views}:change_messages", method="POST"),
         ]
+
+    def fill_template(self, collection: Collection, template: str, form: str | None) -> str:
+        from lycosa.missions.records.reports.report_file import fill_report
+
+        return fill_report(collection, template, form)
 
     def crawl_options(self) -> Iterable[CrawlOption]:
         return [

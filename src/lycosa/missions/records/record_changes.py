@@ -12,13 +12,16 @@ import msgspec
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.missions.api import ChangesAsked
-from lycosa.missions.records.database.model import WHATS, RecordChange
+from lycosa.missions.records.alerts.difference import as_long_texts, as_text, compare_texts
+from lycosa.missions.records.database.model import WHATS, FieldChange, RecordChange
 from lycosa.missions.records.database.net_changes import before_last, net_changes
 from lycosa.missions.records.database.store import RecordStore, open_store
+from lycosa.missions.records.value_text import cut_line, name_record, show_value
 from lycosa.output.table import Format, Value, write
 from lycosa.urls import host_pattern
 
 _VALUE_CHARS = 60
+_TEXT_CHARS = 200
 _COLUMNS = ("what", "kind", "url", "key", "cause", "round", "at", "field", "before", "after")
 _CAUSES = {"page": "the page", "rules": "the rules", "import": "an import"}
 
@@ -34,13 +37,13 @@ def write_record_changes(collection: Collection, asked: ChangesAsked, out: TextI
         if sums:
             out.write("\n")
             lines = (_line(change) for change in _find(store, collection, asked))
-            write(lines, ("url", "what", "kind", "by", "difference"), out, form=form)
+            write(lines, ("url", "record", "what", "kind", "by", "difference"), out, form=form)
 
 
 def _find(store: RecordStore, collection: Collection, asked: ChangesAsked) -> Iterator[RecordChange]:
     host = host_pattern(asked.host)
     if not asked.since:
-        after = before_last(store) if asked.until is None else 0
+        after = before_last(store, collection.rounds[-1].round) if asked.until is None else 0
         since_round = -1 if asked.until is None else asked.until - 1
         return net_changes(store, after=after, since_round=since_round, until_round=asked.until, host=host)
     if asked.since.isdecimal() and len(asked.since) < 9:
@@ -75,21 +78,21 @@ def _rows(changes: Iterable[RecordChange]) -> Iterator[tuple[Value, ...]]:
 
 def _line(change: RecordChange) -> tuple[Value, ...]:
     record = change.record
-    if change.what == "changed":
-        said = "; ".join(f"{field.name}: {_short(field.before)} → {_short(field.after)}" for field in change.fields)
-    else:
-        said = next((_short(value) for value in record.fields.values() if value not in (None, "", [], {})), "")
-    return record.url, change.what, record.kind, _CAUSES[change.cause], said
+    name = name_record(change.after or change.before or {}, key=record.key, url="")
+    said = "; ".join(map(_tell_field, change.fields)) if change.what == "changed" else ""
+    return record.url, cut_line(name, _VALUE_CHARS), change.what, record.kind, _CAUSES[change.cause], said
+
+
+def _tell_field(field: FieldChange) -> str:
+    """What became of a field: of long texts the part that differs, else both values."""
+    if texts := as_long_texts(field.before, field.after):
+        found = compare_texts(*texts, moments=(0.0, 0.0))
+        return f"{field.name}: {cut_line('; '.join(map(as_text, found.lines)) if found else 'spelling', _TEXT_CHARS)}"
+    before, after = (show_value(value, _VALUE_CHARS) or "nothing" for value in (field.before, field.after))
+    return f"{field.name}: {before} → {after}"
 
 
 def _cell(value: Any) -> Value:
     if value is None or isinstance(value, str | int | float) and not isinstance(value, bool):
         return value
     return msgspec.json.encode(value).decode()
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    text = " ".join(str(_cell(value)).split())
-    return text if len(text) <= _VALUE_CHARS else f"{text[: _VALUE_CHARS - 1]}…"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lycosa.collection.collection import Collection
 from lycosa.missions.api import Report
 from lycosa.missions.records.database.store import RecordStore, open_store
-from lycosa.missions.records.health import FieldDrop, FieldHealth, find_drops, measure_health
+from lycosa.missions.records.health import FieldDrop, FieldHealth, find_drops, measure_health, tell_drops
 from lycosa.output.html_page import Section, TableLink, table, text, tiles
 from lycosa.output.wording import counted
 
@@ -47,7 +47,9 @@ def health_section(measured: list[FieldHealth], drops: list[FieldDrop]) -> Secti
         for each in measured
         for step in each.steps
     ]
-    parts = [text(drop.tell()) for drop in drops] or [text("No field is found on fewer pages than before.")]
+    parts = [text(sentence) for sentence in tell_drops(drops)] or [
+        text("No field is found on fewer pages than before.")
+    ]
     if drops:
         pages = [(drop.health.kind, drop.health.field, TableLink(url)) for drop in drops for url in drop.examples]
         parts.append(table(("kind", "field", "page without it"), pages))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import signal
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import feedparser
 import pytest
 from support.command_line import run
+from support.delivery_processes import tell, tell_and_die
 from support.mail_servers import mail_server
 from support.make_collection import make_collection
 from support.webhook_server import webhook_server
@@ -245,28 +245,12 @@ def test_webhooks_and_feeds_get_the_same(shop: Shop) -> None:
     assert [entry.id for entry in feedparser.parse(str(shop.folder / "out.atom")).entries] == [first.entries[0].id]
 
 
-def _tell_and_die(readers: Path, collection: Path) -> None:
-    """Find alerts, and be killed just before they are committed."""
-    from lycosa.missions.records.alerts import round as alerts_round
-
-    def die(*_: object) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    alerts_round.AlertLog.set_cursor = die  # type: ignore[assignment,method-assign]
-    with Collection(collection) as source, open_store(collection, refresh=False) as store:
-        tell_alerts(source, store, load_readers(readers))
-
-
-def _tell(readers: Path, collection: Path) -> None:
-    run("alerts", str(readers), "-c", str(collection), "--send")
-
-
 def test_a_killed_run_loses_nothing_and_tells_nothing_twice(shop: Shop) -> None:
     """Items, messages and how far was read are one transaction."""
     shop.put(price=10)
     shop.tell()
     shop.put(price=12)
-    child = multiprocessing.get_context("spawn").Process(target=_tell_and_die, args=(shop.readers, shop.collection))
+    child = multiprocessing.get_context("spawn").Process(target=tell_and_die, args=(shop.readers, shop.collection))
     child.start()
     child.join(60)
     assert child.exitcode == -signal.SIGKILL
@@ -284,11 +268,12 @@ def test_two_runs_at_once_send_one_mail(shop: Shop) -> None:
         shop.tell()
         shop.put(price=12)
         spawn = multiprocessing.get_context("spawn")
-        both = [spawn.Process(target=_tell, args=(shop.readers, shop.collection)) for _ in range(2)]
+        both = [spawn.Process(target=tell, args=(shop.readers, shop.collection)) for _ in range(2)]
         for process in both:
             process.start()
         for process in both:
             process.join(60)
+            assert process.exitcode == 0
         shop.verb("--send")
     assert len(mailbox.mails) == 1
 

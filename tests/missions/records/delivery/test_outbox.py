@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 from msgspec.structs import replace
+from support.delivery_processes import PlainStore, send_and_die
 from support.mail_servers import TLS, mail_server, slow_server
 
 from lycosa.missions.records.delivery import MailSettings, Message, Outbox
@@ -20,22 +19,9 @@ from lycosa.missions.records.delivery import MailSettings, Message, Outbox
 NOW = time.time()
 
 
-class Store:
-    """A database with nothing but what the outbox makes."""
-
-    def __init__(self, path: Path) -> None:
-        self.connection = apsw.Connection(str(path))
-        self.connection.set_busy_timeout(5000)
-        self.connection.execute("PRAGMA journal_mode = WAL")
-
-    def ensure(self, name: str, version: int, sql: str) -> None:
-        if not self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'delivery_message'").fetchall():
-            self.connection.execute(sql)
-
-
 @pytest.fixture
 def outbox(tmp_path: Path) -> Iterator[Outbox]:
-    store = Store(tmp_path / "records.db")
+    store = PlainStore(tmp_path / "records.db")
     yield Outbox(store)
     store.connection.close()
 
@@ -197,22 +183,12 @@ def test_a_message_that_the_server_refuses_is_given_up(outbox: Outbox) -> None:
     assert [queued.state for queued in outbox.messages()] == ["given up"]
 
 
-def _send_and_die(path: Path, port: int) -> None:
-    """Send a mail and be killed before the database knows it."""
-    outbox = Outbox(Store(path))
-
-    def die(*_: object) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    outbox._settle = die  # type: ignore[assignment,method-assign]
-    outbox.send(settings(port))
-
-
 def test_a_repetition_after_a_kill_has_the_same_id(outbox: Outbox, tmp_path: Path) -> None:
     """Killed between the server's OK and our commit, the mail is sent again, the same to the last byte of its head."""
     outbox.put([mail()])
     with mail_server() as (mailbox, port):
-        child = multiprocessing.get_context("spawn").Process(target=_send_and_die, args=(tmp_path / "records.db", port))
+        asked = (tmp_path / "records.db", settings(port))
+        child = multiprocessing.get_context("spawn").Process(target=send_and_die, args=asked)
         child.start()
         child.join(30)
         assert child.exitcode == -signal.SIGKILL

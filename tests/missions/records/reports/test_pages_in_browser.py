@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for words in (
         ("digest", readers, "-c", collection, "-o", str(place / "digests")),
         ("newspaper", readers, "-c", collection, "-o", str(place / "paper")),
-        ("records-report", "statistics", "-c", collection, "-o", str(place / "statistics.html")),
+        ("report", "records", "--template", "statistics", "-c", collection, "-o", str(place / "statistics.html")),
     ):
         assert run(*words).code == 0
     return place

@@ -51,12 +51,13 @@ def test_a_report_of_a_user_is_written(tmp_path: Path) -> None:
         '{% extends "page.html" %}{% block main %}{{ bars(cheap, "name", "price", "Prices") }}'
         "{% for item in selected %}<p>{{ item.title }}</p>{% endfor %}{% endblock %}"
     )
-    said = run("records-report", str(tmp_path / "prices.toml"), "-c", str(tmp_path / "c"), "--format", "markdown")
+    words = ("report", "records", "--template", str(tmp_path / "prices.toml"), "-c", str(tmp_path / "c"))
+    said = run(*words, "--format", "markdown")
     assert said.code == 0
     assert "# Prices" in said.output and "- Kind of Blue: 12.5" in said.output
     assert r"- [\<script\>" in said.output and "](https://news.example/1)" in said.output
     page = tmp_path / "prices.page.html"
-    said = run("records-report", str(tmp_path / "prices.toml"), "-c", str(tmp_path / "c"), "-o", str(page))
+    said = run(*words, "-o", str(page))
     assert said.code == 0, said.output
     html = page.read_text()
     assert "<svg" in html and "<p>&lt;script&gt;" in html and "<script" not in html
@@ -71,7 +72,7 @@ def test_statistics_count_by_medium_section_and_day(tmp_path: Path) -> None:
     ]
     with filled_store(tmp_path / "c", *records):
         pass
-    said = run("records-report", "statistics", "-c", str(tmp_path / "c"), "--format", "markdown")
+    said = run("report", "records", "--template", "statistics", "-c", str(tmp_path / "c"), "--format", "markdown")
     assert said.code == 0, said.output
     for row in (
         "| news.example | 2 | 0 | 0 | 2026-09-21 | 2026-09-21 |",
@@ -81,7 +82,7 @@ def test_statistics_count_by_medium_section_and_day(tmp_path: Path) -> None:
     ):
         assert row in said.output
     page = tmp_path / "s.html"
-    assert run("records-report", "statistics", "-c", str(tmp_path / "c"), "-o", str(page)).code == 0
+    assert run("report", "records", "--template", "statistics", "-c", str(tmp_path / "c"), "-o", str(page)).code == 0
     assert page.read_text().count("<svg") == 3
 
 

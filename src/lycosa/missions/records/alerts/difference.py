@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from lycosa.missions.records.alerts.noise import fold_line, fold_lines, fold_url
+from lycosa.missions.records.value_text import show_value
 
 #: Pairs of lines that are looked at to find which became which, and words of a line that are compared one by one.
 _MAX_PAIRS = 20_000
@@ -53,8 +54,14 @@ class TextDifference(NamedTuple):
     left_out: int = 0  # lines that are not shown
 
 
-def compare_texts(before: str, after: str, *, moments: tuple[float, float]) -> TextDifference | None:
-    """What changed between two copies of a text that were made at these moments; None where it says the same."""
+def compare_texts(
+    before: str, after: str, *, moments: tuple[float, float], around: tuple[str, str] = ("", "")
+) -> TextDifference | None:
+    """What changed between two copies of a text that were made at these moments; None where it says the same.
+
+    `around` are the whole pages that the texts are parts of: a line that the other page has, too, only moved between
+    its text and its frame.
+    """
     gone_lines, new_lines = _subtract(before.splitlines(), after.splitlines())
     gone = list(fold_lines("\n".join(gone_lines), moments[0]))
     new = list(fold_lines("\n".join(new_lines), moments[1]))
@@ -65,6 +72,7 @@ def compare_texts(before: str, after: str, *, moments: tuple[float, float]) -> T
     if _tokens(" ".join(folded for folded, _ in gone)) == _tokens(" ".join(folded for folded, _ in new)):
         return None  # the lines were only cut otherwise
     hunks = [hunk for hunk in _pair(gone, new) if not _says_the_same(hunk)]
+    hunks = [hunk for hunk in hunks if not _has_moved(hunk, around, moments)]
     if not hunks:
         return None
     shown = tuple(_diff_words(old[1] if old else "", fresh[1] if fresh else "") for old, fresh in hunks[:_MAX_HUNKS])
@@ -138,6 +146,15 @@ def _says_the_same(hunk: _Hunk) -> bool:
     return len(wrong) <= 2 and all(_is_misspelt(one, other) for one, other in wrong)
 
 
+def _has_moved(hunk: _Hunk, around: tuple[str, str], moments: tuple[float, float]) -> bool:
+    """Whether a line that came or went stands on the other page all the same."""
+    old, fresh = hunk
+    line, place = (fresh, 0) if old is None else (old, 1)
+    if line is None or (old is not None and fresh is not None) or not around[place]:
+        return False
+    return any(folded == line[0] for folded, _ in fold_lines(around[place], moments[place]))
+
+
 def _is_misspelt(one: str, other: str) -> bool:
     """Whether two words differ by a letter too many, too few, wrong, or by two that changed places."""
     if not (one.isalpha() and other.isalpha()) or min(len(one), len(other)) < _SPELT or abs(len(one) - len(other)) > 1:
@@ -193,21 +210,10 @@ def _cut(text: str) -> str:
 
 def diff_values(before: object, after: object) -> tuple[Part, ...]:
     """What became of a value, as it is shown."""
-    one, other = tell_value(before), tell_value(after)
+    one, other = show_value(before, _MAX_PART), show_value(after, _MAX_PART)
     if max(len(one), len(other)) < 60 or not one or not other:
         return tuple(part for part in (Part("gone", one), Part("new", other)) if part.text)
     return _diff_words(one, other)
-
-
-def tell_value(value: object) -> str:
-    """A value as a person reads it, in one line."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return _cut(value)
-    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
-        return _cut(", ".join(map(str, value)))
-    return _cut(msgspec.json.encode(value).decode())
 
 
 def as_text(parts: Sequence[Part]) -> str:
@@ -234,9 +240,23 @@ def _escape_markdown(text: str) -> str:
 
 def is_same(before: object, after: object, *, moments: tuple[float, float]) -> bool:
     """Whether two values of a field say the same: white space, case, order of lists, noise make no difference."""
-    if isinstance(before, str) and isinstance(after, str) and max(len(before), len(after)) > _LONG:
-        return compare_texts(before, after, moments=moments) is None
+    if texts := as_long_texts(before, after):
+        return compare_texts(*texts, moments=moments) is None
     return bool(fold_value(before, moments[0]) == fold_value(after, moments[1]))
+
+
+def as_long_texts(before: object, after: object) -> tuple[str, str] | None:
+    """Two values that are texts or lists of paragraphs, with a line for each; None where neither is long."""
+    one, other = _as_lines(before), _as_lines(after)
+    if one is None or other is None or max(len(one), len(other)) <= _LONG:
+        return None
+    return one, other
+
+
+def _as_lines(value: object) -> str | None:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return "\n".join(value)
+    return value if isinstance(value, str) else None
 
 
 def fold_value(value: object, moment: float) -> Any:

@@ -131,7 +131,10 @@ class PageWatch:
         if max(before.size, after.size) > _MAX_BYTES:
             self.too_large += 1
             return None
-        return compare_texts(read_text(before), read_text(after), moments=(find_moment(before), find_moment(after)))
+        moments = (find_moment(before), find_moment(after))
+        return compare_texts(
+            read_text(before), read_text(after), moments=moments, around=(before.doc.text, after.doc.text)
+        )
 
     def _make_item(
         self,

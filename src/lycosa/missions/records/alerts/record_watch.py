@@ -19,20 +19,21 @@ from lycosa.missions.records.alerts.alert_log import (
 )
 from lycosa.missions.records.alerts.difference import (
     Part,
+    as_long_texts,
     compare_texts,
     diff_values,
     fold_value,
     is_same,
-    tell_value,
 )
 from lycosa.missions.records.alerts.settings import Alert, Event
 from lycosa.missions.records.converters import convert
 from lycosa.missions.records.database import FieldChange, RecordChange, RecordStore, StoredRecord
+from lycosa.missions.records.value_text import name_record, show_value
 
 #: Rounds that something must stay as it is before that is told, where it was so before: it goes back and forth.
 SETTLED_ROUNDS = 3
-_LONG = 200
 _MAX_FIELDS = 30
+_MAX_CHARS = 500
 _HERE = "@here"
 #: Fields that count visitors; they are news only where an alert names them.
 _COUNTERS = re.compile(
@@ -156,8 +157,8 @@ class RecordWatch:
                 return None
         elif event == "changed" and alert.by and not self._is_step(told, now):
             return None
-        if isinstance(told, str) and isinstance(now, str) and max(len(told), len(now)) > _LONG:
-            text = compare_texts(told, now, moments=moments)
+        if texts := as_long_texts(told, now):
+            text = compare_texts(*texts, moments=moments)
             if text is None or text.words < alert.words:
                 return None
             return ShownDifference(field, event, text.lines, text.left_out)
@@ -206,7 +207,7 @@ class RecordWatch:
         shown = [
             ShownDifference(name, "new", ((Part("new", text),),))
             for name, value in change.record.fields.items()
-            if (not wanted or name in wanted) and (text := tell_value(value))
+            if (not wanted or name in wanted) and (text := show_value(value, _MAX_CHARS))
         ]
         return self._make_item(change.record, f"change {change.id}", "new", shown, at=change.at, round_=change.round)
 
@@ -219,7 +220,7 @@ class RecordWatch:
             at=at,
             what=what,
             url=record.url,
-            title=_title(record),
+            title=name_record(record.data, key=record.key, url=record.url),
             kind=record.kind,
             record=record.id,
             round=round_,
@@ -245,14 +246,6 @@ def _told(value: KnownValue, now: Any, at: float) -> KnownValue:
 
 def _mark(value: Any, at: float) -> str:
     return msgspec.json.encode(fold_value(value, at)).decode()
-
-
-def _title(record: StoredRecord) -> str:
-    for name in ("title", "name", "headline"):
-        value = record.data.get(name)
-        if isinstance(value, str) and value.strip():
-            return " ".join(value.split())[:200]
-    return record.key[:200] or record.url
 
 
 _NOTHING = KnownValue(None, 0.0, None, 0.0).seen

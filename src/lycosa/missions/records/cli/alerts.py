@@ -61,7 +61,11 @@ def alerts(
             return
         run = tell_alerts(source, store, readers, from_start=from_start)
         _show(run.items, form)
-        waiting = f", {counted(run.queued, 'message')} in the outbox" if run.queued and not send else ""
+        waiting = (
+            f", {counted(run.queued, 'message')} in the outbox (--send sends what is there)"
+            if run.queued and not send
+            else ""
+        )
         click.echo(f"lycosa: {counted(len(run.items), 'alert')}{waiting}", err=True)
         sentences = run.sentences
         given_up = 0

@@ -158,7 +158,7 @@ def _show(digest: Digest, store: DigestStore, file: ReadersFile, form: str) -> N
     text = _render(digest, store, file, form).decode("utf-8", "replace")
     if sys.stdout.isatty():
         text = "\n".join(printable(line) for line in text.replace("<br>\n", "\n").split("\n"))
-    click.echo(text.rstrip("\n"))
+    click.echo(text.rstrip("\n") + "\n")
 
 
 def _write_files(digest: Digest, store: DigestStore, file: ReadersFile, folder: Path, forms: Iterable[str]) -> None:

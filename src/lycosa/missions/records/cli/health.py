@@ -25,7 +25,7 @@ def health(collection: str, drops: bool, form: str | None, output: str) -> None:
     """
     from lycosa.collection.collection import Collection
     from lycosa.missions.records.database.store import open_store
-    from lycosa.missions.records.health import find_drops, measure_health, refresh_and_watch
+    from lycosa.missions.records.health import find_drops, measure_health, refresh_and_watch, tell_drops
     from lycosa.output.table import write
 
     columns = ("kind", "area", "field", "round", "rules", "pages", "share", "before", "examples", "rule")
@@ -33,8 +33,8 @@ def health(collection: str, drops: bool, form: str | None, output: str) -> None:
         refresh_and_watch(source)
         with open_store(source) as store, opened(output, form) as (out, chosen):
             measured = measure_health(store, source)
-            found = {(drop.health.kind, drop.health.area, drop.health.field): drop for drop in find_drops(
-                store, source, measured=measured)}  # fmt: skip
+            drops_found = find_drops(store, source, measured=measured)
+            found = {(drop.health.kind, drop.health.area, drop.health.field): drop for drop in drops_found}
             shown = [each for each in measured if not drops or each.has_dropped]
             if chosen == "table":
                 rows = (
@@ -43,7 +43,7 @@ def health(collection: str, drops: bool, form: str | None, output: str) -> None:
                     for step in each.steps
                 )
                 write(rows, columns[:7], out, form=chosen)
-                out.writelines(f"\n{drop.tell()}\n" for drop in found.values())
+                out.writelines(f"\n{sentence}\n" for sentence in tell_drops(found.values()))
                 return
             lines = []
             for each in shown:

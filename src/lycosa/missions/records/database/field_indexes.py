@@ -48,6 +48,12 @@ def make_index(store: RecordStore, field: str) -> None:
         ).fetchall()
 
 
+def count_values(store: RecordStore, field: str) -> int:
+    """How many records have a value of a field."""
+    sql = "SELECT count(*) FROM version WHERE current AND json_extract(data, ?) IS NOT NULL"
+    return int(store.connection.execute(sql, (field_path(field),)).get or 0)
+
+
 def drop_index(store: RecordStore, field: str) -> None:
     """Remove the index of a field."""
     if field not in list_indexes(store):

@@ -49,6 +49,13 @@ class HealthTally:
                     if not name.startswith("@") and has_value(value):
                         self._found[key, name] = self._found.get((key, name), 0.0) + 1 / len(records)
 
+    def forget(self, round_: int, rules_version: str) -> None:
+        """Drop what was counted in a round by rules that read all pages anew."""
+        for table in ("health", "field_health"):
+            self._database.execute(
+                f"DELETE FROM {table} WHERE round = ? AND rules_version = ?", (round_, rules_version)
+            )
+
     def flush(self) -> None:
         """Write the counts, within the transaction of what was counted."""
         self._database.executemany(_ADD_PAGES, [(*key, pages, self._at[key]) for key, pages in self._pages.items()])

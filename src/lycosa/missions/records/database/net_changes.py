@@ -28,8 +28,11 @@ WHERE (round, cause) IS NOT (SELECT round, cause FROM version ORDER BY id DESC L
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def before_last(store: RecordStore) -> int:
-    """The last change before those of the newest round, extraction or import."""
+def before_last(store: RecordStore, last_round: int = 0) -> int:
+    """The last change before those of the newest round, extraction or import; the last of all where a later round,
+    the last one, changed nothing."""
+    if int(store.connection.execute("SELECT max(round) FROM version").get or 0) < last_round:
+        return store.last_change()
     return int(store.connection.execute(_BEFORE_LAST).get or 0)
 
 

@@ -75,6 +75,7 @@ ORDER BY mine.id, mined.quarry"""
 _SEEN = """
 INSERT OR REPLACE INTO meta SELECT 'seen_until', max(fetched_at) FROM crawl.page;
 INSERT OR REPLACE INTO meta SELECT 'rules:' || quarry, version FROM crawl.extracted GROUP BY quarry HAVING max(at)"""
+_NEWEST_RULES = "SELECT quarry, version FROM crawl.extracted GROUP BY quarry HAVING max(at)"
 _PAGE = "SELECT id, host, digest, fetched_at, warc, offset, round, gone, owner FROM page WHERE"
 _ADD_PAGE = """
 INSERT INTO page (url, host, digest, fetched_at, warc, offset, round, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -142,6 +143,9 @@ class _Refresh:
             meta = dict(self._rows("SELECT key, value FROM meta", ()))
             self._seen_until = float(meta.get("seen_until") or -1)
             self._versions = {key[6:]: value for key, value in meta.items() if key.startswith("rules:")}
+            for quarry, version in self._rows(_NEWEST_RULES, ()):
+                if self._versions.get(quarry, version) != version:  # all pages are read again, and counted again
+                    self._tally.forget(self._last_round, version)
         for row in self._in_batches(_IN_ORDER):
             self._follow(*row)
         for page, quarry in self._in_batches(_REREAD):
@@ -258,5 +262,6 @@ class _Refresh:
             )
             records = [(str(kind), str(text)) for kind, text in self._rows(_RECORDS, (n, round_, quarry))]
             fresh, known = self.writer.replace(origin, records, is_new_page=is_new)
-            self._tally.count(origin, copy.host, fresh, known)
+            if before is None or tuple(before[:2]) != (copy.digest, version):
+                self._tally.count(origin, copy.host, fresh, known)
             self._database.execute(_TAKE, (copy.id, quarry, copy.digest, version, mined_at, count))

@@ -21,8 +21,9 @@ from lycosa.missions.records.database.model import compare_fields
 from lycosa.missions.records.interests import InterestMatch, match_interests
 from lycosa.missions.records.readers import Reader
 from lycosa.missions.records.reports.meaning import differs_in_meaning
-from lycosa.missions.records.reports.record_view import date_of, show_value, view_record
+from lycosa.missions.records.reports.record_view import date_of, view_record
 from lycosa.missions.records.reports.story_groups import StoryGroups
+from lycosa.missions.records.value_text import show_value
 
 #: What a reader without interests gets is all of one group.
 EVERYTHING = "Everything"

@@ -5,18 +5,21 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from lxml import etree
 from msgspec import Struct
 
-from lycosa.missions.records.reports.template_engine import clean_text, web_address
+from lycosa.missions.records.reports.template_engine import web_address
+from lycosa.missions.records.value_text import clean_text
 from lycosa.version import __version__
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _SPACE = uuid.UUID("0d6c7d3e-3b5f-5a0f-9a3e-6f1c52a7d0a1")  # of the names that we make
 MAX_CONTENT = 20_000
+_MAX_FEED = 32 << 20
 
 
 class FeedEntry(Struct, frozen=True, kw_only=True):
@@ -56,6 +59,35 @@ def write_feed(entries: Iterable[FeedEntry], *, id: str, title: str, updated: fl
             _add_entry(feed, entry)
     etree.indent(feed)
     return bytes(etree.tostring(feed, xml_declaration=True, encoding="UTF-8")) + b"\n"
+
+
+def read_feed(path: Path, *, id: str) -> list[FeedEntry]:
+    """The entries of a feed that we wrote; none where the file is another one, damaged, or not there."""
+    try:
+        if path.stat().st_size > _MAX_FEED:
+            return []
+        feed = etree.fromstring(path.read_bytes(), etree.XMLParser(resolve_entities=False, no_network=True))
+        if feed.findtext(f"{{{_ATOM}}}id") != id:
+            return []
+        return [_read_entry(entry) for entry in feed.iterfind(f"{{{_ATOM}}}entry")]
+    except (OSError, etree.XMLSyntaxError, ValueError):
+        return []
+
+
+def _read_entry(entry: Any) -> FeedEntry:
+    link = entry.find(f"{{{_ATOM}}}link")
+    said = {name: entry.findtext(f"{{{_ATOM}}}{name}") or "" for name in ("id", "title", "published", "updated")}
+    return FeedEntry(
+        id=said["id"],
+        title=said["title"],
+        url="" if link is None else link.get("href", ""),
+        published=datetime.fromisoformat(said["published"]).timestamp(),
+        updated=datetime.fromisoformat(said["updated"]).timestamp(),
+        authors=tuple(name.text or "" for name in entry.iterfind(f"{{{_ATOM}}}author/{{{_ATOM}}}name")),
+        summary=entry.findtext(f"{{{_ATOM}}}summary") or "",
+        html=entry.findtext(f"{{{_ATOM}}}content") or "",
+        categories=tuple(category.get("term", "") for category in entry.iterfind(f"{{{_ATOM}}}category")),
+    )
 
 
 def _add_entry(feed: Any, entry: FeedEntry) -> None:

@@ -16,13 +16,16 @@ The digest and the statistics are such files, too. Templates of users run in a p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from lycosa import clock
+from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
-from lycosa.missions.records.database import RecordStore
+from lycosa.missions.records.database import RecordStore, open_store
 from lycosa.missions.records.interests import Interest, match_interests
 from lycosa.missions.records.readers import ReadersFile, read_interest, read_toml
 from lycosa.missions.records.reports.record_view import view_record
@@ -83,6 +86,18 @@ class ReportFile(Struct, frozen=True, kw_only=True):
             return render(template, data, form) if self.is_ours else render_apart(template, data, form)
         except UsageError as error:
             raise UsageError(f"{self.path}: templates.{form}: {str(error).removesuffix('.')}.") from None
+
+
+def fill_report(collection: Collection, name: str, form: str | None) -> str:
+    """A report over the records of a collection, in a format or the first that it has."""
+    loaded = load_report(name)
+    if loaded.is_ours and loaded.name == "Digest":
+        raise UsageError("The digest is made for readers: lycosa digest READERS.toml.")
+    chosen = next((known for known in FORMATS if known == form), next(iter(loaded.templates)))
+    with open_store(collection) as store:
+        made = datetime.fromtimestamp(clock.now(), UTC).isoformat(timespec="seconds")
+        data = loaded.gather(store, {"since": 0.0, "reader": ""})
+    return loaded.write({**data, "report": {"name": loaded.name, "made": made, "since": ""}}, chosen)
 
 
 def load_report(name: str, *, beside: Path | None = None) -> ReportFile:

@@ -20,6 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
 from lycosa.errors import UsageError
+from lycosa.missions.records.value_text import clean_text
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
 from lycosa.output.wording import counted
 
@@ -30,14 +31,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 MAX_OUTPUT = 64 << 20
 _MAX_BARS = 500
 _NAME = "<template>"  # as Jinja calls a template that is no file
-#: Control characters, halves of characters, and those that turn the direction of the text around them.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~!&])|^(\s*)([-+=]|\d+[.)])(?=\s|$)", re.MULTILINE)
-
-
-def clean_text(text: str) -> str:
-    """The text without characters that are not seen and could deceive or that XML does not allow."""
-    return _UNSEEN.sub("", text)
 
 
 def escape_markdown(value: Any) -> Any:

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.missions.records.database import RecordStore, StoredRecord
+from lycosa.missions.records.field_roles import read_roles
 from lycosa.missions.records.stories.features import FeatureKind, TextFeatures, kind_of, read_features
 from lycosa.missions.records.stories.frequencies import FeatureFrequencies
 from lycosa.missions.records.stories.refresh import load_frequencies
-from lycosa.missions.records.stories.roles import read_roles
 from lycosa.missions.records.stories.tables import StoryReason, ensure_tables
 
 #: Members whose features tell what a story is about, and words that do.

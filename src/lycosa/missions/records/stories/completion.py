@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.missions.records.database import StoredRecord
-from lycosa.missions.records.stories.roles import read_day
+from lycosa.missions.records.field_roles import read_day
 from lycosa.text.terms import fold
 
 #: Characters from which on a text is told in own words, so that two differ without disagreeing.

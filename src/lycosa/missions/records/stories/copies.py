@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from lycosa.missions.records.database import StoredRecord
-from lycosa.missions.records.stories.roles import read_roles
+from lycosa.missions.records.field_roles import read_roles
 from lycosa.text.fingerprint import cut_runs, hash_text, read_lines
 
 #: The share of its runs that makes a text a copy, and a copy of everything.

@@ -16,7 +16,7 @@ from functools import lru_cache
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from lycosa.missions.records.stories.roles import UNSPACED, Roles
+from lycosa.missions.records.field_roles import UNSPACED, Roles
 from lycosa.text import terms
 from lycosa.text.stopwords import STOP_WORDS
 

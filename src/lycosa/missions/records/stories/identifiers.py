@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lycosa.missions.records.stories.roles import Roles, as_texts
+from lycosa.missions.records.field_roles import Roles, as_texts
 from lycosa.text.terms import fold
 
 _BARCODES = ("isbn", "ean", "gtin", "upc", "barcode", "codigodebarras", "jan")

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from lycosa.errors import UsageError
 from lycosa.missions.records.database import RecordStore
+from lycosa.missions.records.field_roles import Roles, read_roles
 from lycosa.missions.records.stories.catalogue import Story, list_stories, read_story, story_of
 from lycosa.missions.records.stories.copies import CopyVerdict, find_copies
 from lycosa.missions.records.stories.features import read_features
-from lycosa.missions.records.stories.roles import Roles, read_roles
 from lycosa.text.terms import fold
 
 #: Stories that a query may bring together.

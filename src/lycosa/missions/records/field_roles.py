@@ -56,11 +56,11 @@ class Roles(Struct, frozen=True):
         return words >= LEAST_WORDS
 
 
-def read_roles(data: Mapping[str, Any]) -> Roles:
-    """The roles of the fields of a record."""
+def read_roles(data: Mapping[str, Any], *, guess_text: bool = True) -> Roles:
+    """The roles of the fields of a record; by a guess, the longest text is the text where no name says so."""
     fields = {_plain_name(name): value for name, value in data.items() if not name.startswith("@")}
     text = _first(fields, _TEXT)
-    if not text:
+    if not text and guess_text:
         other = (value for name, value in fields.items() if isinstance(value, str) and name not in (*_LEAD, *_TITLE))
         text = max(other, key=len, default="")
     language = _first(fields, _LANGUAGE)[:16].replace("_", "-").partition("-")[0].strip().lower()
@@ -74,6 +74,14 @@ def read_roles(data: Mapping[str, Any]) -> Roles:
         language=language if language.isalpha() else "",
         place=_first(fields, _PLACE)[:_MAX_NAME],
     )
+
+
+def find_role_fields(data: Mapping[str, Any]) -> set[str]:
+    """The fields that give title, text, lead, day, people, section and language."""
+    fields = {_plain_name(name): name for name in reversed(list(data)) if not name.startswith("@")}
+    roles = (_TITLE, _TEXT, _LEAD, _DAY, _PEOPLE, _SECTION, _LANGUAGE)
+    found = (next((name for name in names if as_texts(data.get(fields.get(name, "")))), "") for names in roles)
+    return {fields[name] for name in found if name}
 
 
 def as_texts(value: object) -> list[str]:
