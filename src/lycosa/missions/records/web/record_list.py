@@ -208,7 +208,7 @@ def _read(
 
 def title_of(data: Mapping[str, Any]) -> str:
     """What a record is called: its title, or the first text that it has."""
-    from lycosa.missions.records.stories.roles import read_roles
+    from lycosa.missions.records.field_roles import read_roles
 
     if title := " ".join(read_roles(dict(data)).title.split()):
         return title[:300]
