@@ -316,8 +316,9 @@ class Simulation:
 
     def _process(self, url: _Url, answer: RecordedAnswer) -> None:
         if answer.redirect:
-            onward = self._find_or_add(answer.redirect, urls.host_of(answer.redirect), url.depth)
-            self._batch.append((onward, url.score, url.policy_data))
+            if urls.url_id(answer.redirect) not in self._known:
+                onward = self._find_or_add(answer.redirect, urls.host_of(answer.redirect), url.depth)
+                self._batch.append((onward, url.score, url.policy_data))
             return
         policy = self._policy
         policy.begin_answer(
