@@ -69,7 +69,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *GROUND, "collection", "config", "export", "extract", "frontier.sqlite", "output", "parse",
     ),
     "lab": (
-        *GROUND, "archive", "collection", "config", "extract", "fetch", "judge.priority", "parse", "quarry",
+        *GROUND, "archive", "collection", "config", "extract", "fetch", "judge.admission", "judge.priority", "parse",
+        "quarry",
     ),
     "crawler": (
         *GROUND, "archive", "collection", "config", "intake", "politeness",

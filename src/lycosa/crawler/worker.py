@@ -35,7 +35,7 @@ from lycosa.judge.admission.repetition import CODE as NEAR_DUPLICATES
 from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import REASON as HOST_QUOTA
-from lycosa.model import Answer, Batch, Committed, HostRow, Outcome, Purpose, State, Target, Verdict
+from lycosa.model import Answer, Batch, Committed, Discovery, HostRow, Outcome, Purpose, State, Target, Verdict
 from lycosa.politeness.backoff import apply_backoff
 from lycosa.politeness.disposition import HOST_FAILURES, is_counted
 from lycosa.politeness.foreign_hosts import ForeignHosts
@@ -392,7 +392,7 @@ class Worker:
         self._redeem_permits(batch.outcomes, committed.duplicates)
         self._unpark()
         self._let_go(batch.outcomes)
-        self._wake_hosts(committed)
+        self._wake_hosts(committed, batch.discoveries)
         if self.best_first is not None:
             self.best_first.end_batch(batch.discoveries, len(batch.outcomes))
         self.writer.patiently(self.crawl_log.write)
@@ -427,16 +427,19 @@ class Worker:
             if outcome.due and (self._due_at is None or outcome.due < self._due_at):
                 self._due_at = outcome.due
 
-    def _wake_hosts(self, committed: Committed) -> None:
+    def _wake_hosts(self, committed: Committed, discoveries: list[Discovery]) -> None:
         """Wake hosts that have new URLs, or refused ones that come back: by a quota that has grown with finds, or as
         the sample of a folder that repeated itself brought something new.
+
+        Of hosts that promise the same, the one that was found first is the first.
         """
         grown = self.intake.quota.drain_grown() if self.intake.quota is not None else []
         reopened = self.rules.repetition.drain_reopened()
         back = [host for host, room in grown if self.frontier.readmit(host, HOST_QUOTA, limit=room)]
         back += [host for host in reopened if self.frontier.readmit(host, NEAR_DUPLICATES, limit=_COME_BACK)]
         chooses_again = self.mission.order != "bfs" and not (self.best_first is not None and self.best_first.closed)
-        for host in (*committed.woken_hosts, *back):
+        found = dict.fromkeys(row.host for row in discoveries if row.host in committed.woken_hosts)
+        for host in (*found, *sorted(committed.woken_hosts - found.keys()), *back):
             self._wake(host)
             if chooses_again and (host_queue := self.scheduler.by_host.get(host)) is not None:
                 host_queue.requeue()

@@ -15,11 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.archive.reader import iter_records
+from lycosa.archive.reader import StoredAnswer, iter_records, read_record
 from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import robots_from_answer
+from lycosa.judge.admission.nofollow_rules import NofollowRules
 from lycosa.model import Link
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry, overrides
@@ -76,7 +77,8 @@ class Recording:
         self._weigh = weigh
         self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  closed by close
         self._places: dict[int, tuple[int, int]] = {}
-        self._holders: dict[str, tuple[int, int]] = {}  # by digest
+        self._holders: dict[str, tuple[Path, int, int]] = {}  # records that hold a content, by its digest
+        self._nofollow = NofollowRules(self._mission.fetch, None)
         self._known: dict[int, str] = {}
         gone = {key: name for name, key in collection.rows(_GONE)}
         self.gone = frozenset(gone.values())
@@ -107,13 +109,10 @@ class Recording:
         if place is None:
             return RecordedAnswer(url, 0, redirect=self._known.get(url_hash, ""))
         self._file.seek(place[0])
-        answer = self._decode(self._file.read(place[1]))
-        answer.url = url  # the same content may have come from several addresses
-        return answer
+        return self._decode(self._file.read(place[1]))
 
     def _read(self, path: Path) -> None:
         at = self._file.seek(0, 2)
-        holders = self._holders
         rendered = ""  # the answer that a page in a browser was made from follows it and is not the page
         for record in iter_records(path):
             if record.kind not in _KINDS or not (record.status or record.kind == "conversion"):
@@ -123,19 +122,31 @@ class Recording:
             if url is None or url_hash not in self._known or url == rendered:
                 continue
             rendered = url if record.kind == "conversion" else ""
-            if record.kind == "revisit":  # the same content, which another address brought first
-                if (place := holders.get(record.digest)) is not None:
-                    self._places.setdefault(url_hash, place)
+            holder = self._find_holder(record, path)
+            if holder is None or (record.kind == "revisit" and url_hash in self._places):
                 continue
-            headers = record.headers or {"content-type": record.mime}
-            body = decode(record.body_raw, headers.get("content-encoding", ""), limit=self._mission.limits.body_bytes)
-            answer = self._make(url, record.status or 200, headers, body.body)
+            headers = holder.headers or {"content-type": holder.mime}
+            body = decode(holder.body_raw, headers.get("content-encoding", ""), limit=self._mission.limits.body_bytes)
+            answer = self._make(url, holder.status or 200, headers, body.body)
             answer.digest, answer.redirect = record.digest, self._known[url_hash]
             data = self._encode(answer)
             self._file.write(data)
             self._places[url_hash] = (at, len(data))
-            holders.setdefault(record.digest, (at, len(data)))
             at += len(data)
+
+    def _find_holder(self, record: StoredAnswer, path: Path) -> StoredAnswer | None:
+        """The record with the content of an answer: it, or for a revisit the one that another address brought first.
+
+        What a content leads to depends on its address too: relative links, and what a quarry infers.
+        """
+        if record.kind != "revisit":
+            self._holders.setdefault(record.digest, (path, record.offset, record.length))
+            return record
+        if record.digest not in self._holders:
+            return None
+        place, offset, length = self._holders[record.digest]
+        holder = read_record(place, offset, length=length)
+        return holder if holder.kind in _KINDS else None
 
     def _make(self, url: str, status: int, headers: dict[str, str], body: bytes) -> RecordedAnswer:
         answer = RecordedAnswer(url, status)
@@ -163,13 +174,18 @@ class Recording:
         self, doc: Doc, links: list[Link], *, own: int, followed: set[str] | None = None
     ) -> Iterator[RecordedLink]:
         """The links that are followed, and whose targets the collection knows; `followed` of None: all of them."""
-        chars = self._mission.keep.context_chars
+        barred, link_rule = self._nofollow.of_page(doc)
+        if barred is not None:
+            return
+        here, chars = urls.host_of(doc.url), self._mission.keep.context_chars
         for index, link in enumerate(links):
             if followed is not None and link.href not in followed:
                 continue
             url = self._resolver.resolve(link.href, doc.base)
             url_hash = urls.url_id(url) if url is not None else 0
             if url is None or url_hash not in self._known:
+                continue
+            if link_rule is not None and link_rule(link, url, here) is not None:
                 continue
             context = doc.context(index, chars) if index < own else ""
             prior = float(self._quarry.score(link, doc)) if self._scores and self._quarry is not None else 0.0

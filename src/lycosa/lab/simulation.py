@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
@@ -23,8 +24,7 @@ from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_r
 from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.model import Link, Observation
 
-#: URLs of a host that are scored anew at once, as a worker loads them.
-_HEAD = 64
+_LOAD = 64  # as in crawler/target_loading.py: URLs of a host that are loaded, and scored anew, at once
 _REORDER = 4 * AGE  # as in crawler/best_first_scheduler.py: after this many answers all hosts are looked at anew
 _HOLD_S = 0.02  # as there: until hosts that were held back are looked at again
 _BATCH_LEAST, _BATCH_SHARE = 8, 100  # as there: a batch has a hundredth of what was fetched
@@ -63,28 +63,37 @@ class _Url:
 
 
 class _Host:
-    """A host with the queue of its URLs."""
+    """A host with its URLs: those that are loaded, the best first, and the queue of the others."""
 
-    __slots__ = ("active", "aged", "free_at", "known", "name", "promised", "queue")
+    __slots__ = ("active", "aged", "dry", "free_at", "known", "listed", "loaded", "name", "promise", "queue")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.queue: list[tuple[float, int, _Url]] = []
+        self.loaded: deque[_Url] = deque()
         self.free_at = 0.0
         self.active = False  # a request is under way
+        self.listed = False  # it waits for its turn
         self.known = False  # its robots.txt was asked for
+        self.dry = False  # it had nothing more
         self.aged = 0
-        self.promised: float | None = None  # in the entry among those that may go that counts
+        self.promise = math.inf  # of its best URL when it was last looked at, or at least as high as that
 
-    def head(self) -> _Url | None:
-        """The best URL that was not asked for."""
+    def requeue(self) -> None:
+        """Put what is loaded back, as something better has come."""
+        for url in self.loaded:
+            heapq.heappush(self.queue, (-url.score, url.at, url))
+        self.loaded.clear()
+
+    def load(self) -> bool:
+        """Load the best URLs that were not asked for, by the scores that they were given."""
         queue = self.queue
-        while queue:
-            score, _, url = queue[0]
+        while queue and len(self.loaded) < _LOAD:
+            score, _, url = heapq.heappop(queue)
             if not url.done and -score == url.score:
-                return url
-            heapq.heappop(queue)
-        return None
+                self.loaded.append(url)
+        self.dry = not self.loaded
+        return not self.dry
 
 
 class Simulation:
@@ -131,13 +140,19 @@ class Simulation:
             if not times:
                 return
             self._now = max(self._now, min(times))
-            while self._under_way and self._under_way[0][0] <= self._now:
-                _, _, host, url = heapq.heappop(self._under_way)
+            for host, url in self._take_answers():
                 self._now += _WORK_S
                 answer = self._receive(host, url)
                 if answer is not None:
                     yield answer
             self._commit_if_due()
+
+    def _take_answers(self) -> list[tuple[_Host, _Url | None]]:
+        """What has come by now."""
+        came = []
+        while self._under_way and self._under_way[0][0] <= self._now:
+            came.append(heapq.heappop(self._under_way)[2:])
+        return came
 
     def _find_or_add(self, address: str, host: str, depth: int) -> _Url:
         url_hash = urls.url_id(address)
@@ -158,87 +173,82 @@ class Simulation:
 
     # Queues
 
-    def _push(self, url: _Url, score: float, policy_data: bytes) -> None:
-        """Put a URL into the queue of its host, at the place of its score."""
+    def _push(self, url: _Url, score: float, policy_data: bytes) -> _Host | None:
+        """Put a URL into the queue of its host, at the place of its score; None: it stands there already."""
         if url.done or score <= url.score or url.url_hash not in self._recording:
-            return
+            return None
+        host = self._host(url.host)
+        host.requeue()
         url.at = url.at or self._next_number()
         url.score, url.policy_data = score, policy_data
-        host = self._host(url.host)
         heapq.heappush(host.queue, (-score, url.at, url))
-        self._announce(host)
+        host.dry = False
+        self._enlist(host)
+        return host
+
+    def _enlist(self, host: _Host) -> None:
+        """Let a host that has, or may have, something to do take its turn when it has rested."""
+        if not host.listed and not host.active:
+            host.listed = True
+            heapq.heappush(self._resting, (host.free_at, self._next_number(), host))
+
+    def _stand_ready(self, host: _Host) -> None:
+        """Let a host take its turn now, by what it promises; of equal ones the first that came."""
+        host.listed = True
+        heapq.heappush(self._ready, (-host.promise, self._next_number(), host))
+
+    def _promise_of(self, host: _Host) -> float | None:
+        """What the best URL of a host promises now; None when it has nothing to do."""
+        policy = self._policy
+        if not host.loaded:
+            if host.dry or not host.load():
+                self._is_awaited = True
+                return None
+            self._order(host)
+        elif policy.learns and policy.age - host.aged >= AGE + host.aged // 8:
+            self._order(host)
+        return self._promise(host.loaded[0])
 
     def _promise(self, url: _Url) -> float:
         return self._policy.promise(url.score, url.host, policy_data=url.policy_data)
 
-    def _announce(self, host: _Host) -> None:
-        """Let a host take its turn by what it promises, if it may be asked now and has something to do."""
-        if host.active:
-            return
-        if host.free_at > self._now:
-            host.promised = None
-            heapq.heappush(self._resting, (host.free_at, self._next_number(), host))
-            return
-        head = host.head()
-        promise = None if head is None else self._promise(head)
-        if promise is not None and head is not None and promise != host.promised:
-            heapq.heappush(self._ready, (-promise, head.at, host))
-        host.promised = promise
-
-    def _take_best(self) -> tuple[float, _Host] | None:
-        """The host that promises most, taken out of those that may be asked."""
+    def _order(self, host: _Host) -> None:
+        """Put what is loaded in the order that counts by what is known now."""
         policy = self._policy
-        while self._resting and self._resting[0][0] <= self._now:
-            host = heapq.heappop(self._resting)[2]
-            if host.promised is None and host.free_at <= self._now:
-                self._announce(host)
-        if policy.learns and policy.age - self._reordered >= max(_REORDER, len(self._hosts)):
-            self._reordered = policy.age
-            for host in self._hosts.values():
-                if host.promised is not None:
-                    self._announce(host)
-        while self._ready:
-            promised, _, host = heapq.heappop(self._ready)
-            if host.promised != -promised or host.active:
-                continue
-            host.promised = None
-            if policy.learns and policy.age - host.aged >= AGE + host.aged // 8:
-                self._score_anew(host)
-            head = host.head()
-            if head is None:
-                continue
-            promise = self._promise(head)
-            if policy.learns and promise < -promised and self._ready and promise < -self._ready[0][0]:
-                self._announce(host)
-                continue
-            return promise, host
-        return None
+        host.aged = policy.age
+        if policy.learns:
+            host.loaded = deque(
+                sorted(host.loaded, key=lambda url: policy.score_anew(url.score, url.policy_data), reverse=True)
+            )
 
-    def _score_anew(self, host: _Host) -> None:
-        """Score the best of a queue anew, by what is known now."""
-        host.aged = self._policy.age
-        queue, heads = host.queue, list[_Url]()
-        while queue and len(heads) < _HEAD:
-            score, _, url = heapq.heappop(queue)
-            if not url.done and -score == url.score:
-                heads.append(url)
-        for url in heads:
-            url.score = self._policy.score_anew(url.score, url.policy_data)
-            heapq.heappush(queue, (-url.score, url.at, url))
+    def _take_best(self) -> _Host | None:
+        """The host that promises most, taken out of those that may be asked."""
+        while self._resting and self._resting[0][0] <= self._now:
+            self._stand_ready(heapq.heappop(self._resting)[2])
+        while self._ready:
+            before, _, host = heapq.heappop(self._ready)
+            host.listed = False
+            promise = self._promise_of(host)
+            if promise is None:
+                continue
+            host.promise = promise
+            if not self._ready or promise >= -self._ready[0][0] or promise >= -before:
+                return host
+            self._stand_ready(host)
+        return None
 
     # Requests
 
     def _start_requests(self) -> bool:
         """Start what may be started; True if something is held back for something better."""
         while len(self._under_way) < self._connections:
-            best = self._take_best()
-            if best is None:
+            host = self._take_best()
+            if host is None:
                 return False
-            promise, host = best
-            if not self._focus.admits(promise, self._now, is_better_near=self._is_better_near):
-                self._announce(host)
+            if not self._focus.admits(host.promise, self._now, is_better_near=self._is_better_near):
+                self._stand_ready(host)
                 return True
-            url = host.head() if host.known else None
+            url = host.loaded.popleft() if host.known else None
             if url is not None:
                 url.done = True
             host.active = True
@@ -249,8 +259,9 @@ class Simulation:
         """Whether an answer is awaited, or a host that rests has something that promises more."""
         if self._under_way:
             return True
-        heads = (host.head() for at, _, host in self._resting if at <= self._now + self._focus.half_s)
-        return any(head is not None and self._promise(head) > than for head in heads)
+        soon = self._now + self._focus.half_s
+        near = [host for at, _, host in self._resting if at <= soon and host.promise > than]
+        return any((promise := self._promise_of(host)) is not None and promise > than for host in near)
 
     def _receive(self, host: _Host, url: _Url | None) -> RecordedAnswer | None:
         """Resolve what came from a host: the answer for a page, or None for a robots.txt."""
@@ -261,41 +272,53 @@ class Simulation:
             self._process(url, answer)
             self._batch_answers += 1
         elif host.name in self._recording.gone:
-            head = host.head()
-            if head is not None:
-                self._process(head, RecordedAnswer(head.url, 0))
-            host.queue, host.active = [], True  # for good
+            if host.loaded:
+                self._process(host.loaded[0], RecordedAnswer(host.loaded[0].url, 0))
+            host.active = True  # for good
             return None
         else:
             host.known = True
-            host.aged = self._policy.age
             for sitemap in self._recording.sitemaps.get(host.name, ()):
-                self._push(self._find_or_add(sitemap, urls.host_of(sitemap), 0), SITEMAP, b"")
-        self._is_awaited = self._is_awaited or host.head() is None
-        self._announce(host)
+                self._batch.append((self._find_or_add(sitemap, urls.host_of(sitemap), 0), SITEMAP, b""))
+        self._enlist(host)
         return answer
 
     def _commit_if_due(self) -> None:
         since = self._now - self._committed_at
         if (
-            self._batch_answers >= max(_BATCH_LEAST, self._taken // _BATCH_SHARE)
+            not self._under_way
+            or self._batch_answers >= max(_BATCH_LEAST, self._taken // _BATCH_SHARE)
             or since >= _BATCH_S
             or (self._is_awaited and self._batch and since >= _EARLY_S)
         ):
             self._commit()
 
     def _commit(self) -> None:
-        """Put what was found into the queues."""
+        """Put what was found into the queues: it may be more promising than what waits."""
+        policy = self._policy
+        best: dict[_Host, float] = {}
         for url, score, policy_data in self._batch:
-            self._push(url, score, policy_data)
+            host = self._push(url, score, policy_data)
+            if host is not None and score > best.get(host, -math.inf):
+                best[host] = score
+        for host, score in best.items():
+            host.promise = max(host.promise, policy.promise(score, host.name))
+        if policy.learns and policy.age - self._reordered >= max(_REORDER, len(self._hosts)):
+            self._reordered = policy.age
+            for host in self._hosts.values():
+                if host.loaded:
+                    host.promise = self._promise_of(host) or 0.0
+        self._ready = [(-host.promise, number, host) for _, number, host in self._ready]
+        heapq.heapify(self._ready)
         self._taken += self._batch_answers
         self._batch, self._batch_answers = [], 0
         self._is_awaited, self._committed_at = False, self._now
 
     def _process(self, url: _Url, answer: RecordedAnswer) -> None:
         if answer.redirect:
-            onward = self._find_or_add(answer.redirect, urls.host_of(answer.redirect), url.depth)
-            self._batch.append((onward, url.score, url.policy_data))
+            if urls.url_id(answer.redirect) not in self._known:
+                onward = self._find_or_add(answer.redirect, urls.host_of(answer.redirect), url.depth)
+                self._batch.append((onward, url.score, url.policy_data))
             return
         policy = self._policy
         policy.begin_answer(
@@ -339,7 +362,7 @@ class Simulation:
         if len(self._under_way) * 2 >= self._connections:
             return False
         host = self._hosts.get(name)
-        return host is None or host.head() is None
+        return host is None or host.dry
 
     @staticmethod
     def _is_menu(known: _Url, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""gitweb, which is slow, over a repository of thirty commits."""
+"""gitweb, which is slow, over a repository of eight commits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acceptance.real.git_history import make_history
 from acceptance.real.site import Absent, Site, Truth, free_port, running
 
 NAME = "gitweb"
-COMMITS = 30
+COMMITS = 8
 FOLDER = Path("/usr/share/gitweb")
 
 
