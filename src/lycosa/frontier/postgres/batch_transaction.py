@@ -376,7 +376,7 @@ class PostgresBatch:
             connection.run(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self._machine))
         if batch.warcs:
             connection.run_many(_WARC, ((row.name, row.size, row.synced, self._machine) for row in batch.warcs))
-            connection.run("DELETE FROM warc WHERE size = 0")
+            connection.run("DELETE FROM warc WHERE size = 0 AND place = ''")
         if self._max_depth >= 0:
             self._depths().spread_fetched([row.row for row in batch.outcomes])
         if batch.weight_updates:
