@@ -1,7 +1,8 @@
 """Segment store: archive files in an object store (S3, Google, Azure) or in a folder that machines share.
 
 Credentials come from the environment, or from the files where the tools of each store keep them, and never from an
-address. Errors are one sentence for people. The library keeps threads: who forks afterwards must not use it again.
+address. Errors are one sentence for people. The library keeps threads, which a fork does not take along: a child of a
+process that has used it would wait for ever.
 """
 
 from __future__ import annotations
@@ -26,6 +27,14 @@ _CONNECT_S, _REQUEST_S, _RETRY_S = 10, 120, 10
 _READ = 1 << 20
 _PART_BYTES = 16 << 20  # of one request that sends a part of a large file
 _PARTS_AT_ONCE = 2
+
+
+_users: set[int] = set()  # this process or one that it was forked from, where it has used the library
+
+
+def has_threads() -> bool:
+    """Whether this process has used the library, so that its children cannot."""
+    return os.getpid() in _users
 
 
 class StoreFault(CollectionError):
@@ -161,6 +170,9 @@ class ObjectStore(SegmentStore):
         except ModuleNotFoundError:
             raise UsageError("An archive store needs the module obstore: pip install 'lycosa[cluster]'.") from None
         self._library: Any = obstore
+        if _users - {os.getpid()}:
+            raise StoreFault(f"The archive store {address} was used before this process was forked.")
+        _users.add(os.getpid())
         options: Any = {"connect_timeout": f"{_CONNECT_S}s", "timeout": f"{_REQUEST_S}s", "allow_http": True}
         retries: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=_RETRY_S)}
         config: Any = find_aws_settings(os.environ) if address.startswith("s3:") else None
@@ -197,11 +209,14 @@ class ObjectStore(SegmentStore):
         try:
             yield
         except FileNotFoundError as error:
-            if "NoSuchBucket" not in str(error) and not name:
+            if "NoSuchBucket" in str(error):
+                raise StoreFault(f"The archive store {self.address}: there is no such bucket.") from None
+            if not name:
                 raise
-            what = "there is no such bucket" if "NoSuchBucket" in str(error) else f"it has no {name}"
-            raise StoreFault(f"The archive store {self.address}: {what}.") from None
+            raise StoreFault(f"The archive store {self.address} has no {name}.") from None
         except (OSError, ValueError, self._library.exceptions.BaseError) as error:
+            if "NoSuchBucket" in str(error):
+                raise StoreFault(f"The archive store {self.address}: there is no such bucket.") from None
             raise StoreFault(f"The archive store {self.address} refuses: {_first_sentence(error)}.") from None
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from lycosa.archive.segment_store import SegmentStore, StoreFault, check_store, open_store
+from lycosa.archive.segment_store import SegmentStore, StoreFault, check_store, has_threads, open_store
 from lycosa.archive.writer import ASIDE
 from lycosa.config.settings import Mission
 from lycosa.crawler.frontier_choice import open_frontier
@@ -71,7 +71,7 @@ class ArchiveMover:
     @contextlib.contextmanager
     def moving(self, shared: SharedState) -> Iterator[None]:
         """Move what is full, in a process of its own, until the workers are told to stop."""
-        if not self._mission.keep.archive:
+        if not self._mission.keep.archive or has_threads():
             yield
             return
         pid = _fork(lambda: self._follow(shared), self._folder)
@@ -195,7 +195,9 @@ def _fork(function: Callable[[], object], folder: Path | None) -> int:
 
 
 def _run_apart(function: Callable[[], bytes | None]) -> bytes:
-    """Run a function in a process of its own; its errors for people are raised here."""
+    """Run a function in a process of its own, or here where that cannot be; its errors for people are raised here."""
+    if has_threads():
+        return function() or b""
     reading, writing = os.pipe()
 
     def answer() -> None:
