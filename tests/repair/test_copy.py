@@ -56,7 +56,7 @@ def test_a_collection_goes_to_a_database_and_back_with_its_bytes(address: str, w
     said = run("verify", "-c", str(tmp_path / "two"))
     assert said.code == 0 and '"problems":[]' in said.output, said.output
     web.asked.clear()
-    crawl(collection=tmp_path / "two", **options(web))  # type: ignore[arg-type]
+    crawl("http://a.test/", collection=tmp_path / "two", **options(web))  # type: ignore[arg-type]
     assert not asked & set(web.paths())
     assert len(bodies(tmp_path / "two")) == 13
     assert run("verify", "-c", str(tmp_path / "two")).code == 0
@@ -77,7 +77,7 @@ def test_a_copy_reads_archive_files_where_they_are(address: str, web: Web, tmp_p
         assert said.code == 0, said.output
     assert run("verify", "-c", str(tmp_path / "two")).code == 0
     web.asked.clear()
-    crawl(collection=tmp_path / "two", **options(web))  # type: ignore[arg-type]
+    crawl("http://a.test/", collection=tmp_path / "two", **options(web))  # type: ignore[arg-type]
     assert len(web.paths()) == 8  # of the 13 pages
     assert len(bodies(tmp_path / "two")) == 13
 
