@@ -32,7 +32,7 @@ from lycosa.crawler.summary import CrawlReport, make_report
 from lycosa.crawler.supervisor import Supervisor
 from lycosa.crawler.wiring import CrawlSetup, guard_quarry, worker_starter
 from lycosa.disk import make_fault, replace_text
-from lycosa.errors import Damaged, DiskFull, UsageError
+from lycosa.errors import CollectionError, Damaged, DiskFull, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.frontier.contract import UNIFORM, Frontier, SharedFrontier
@@ -174,6 +174,8 @@ def _prepare(
     """Bring a collection to what this run wants of it; gives the seeds, and what people should know."""
     mission = setup.mission
     if isinstance(frontier, SharedFrontier):
+        if not created and not (setup.folder / "lycosa.toml").exists():
+            _refuse_stranger(mission, frontier, setup.folder)
         clear_moved(setup.archive, frontier)
     notes = reconcile_archive(setup, frontier)
     if isinstance(frontier, SharedFrontier) and options.forget_machine:
@@ -270,6 +272,7 @@ def _crawl(
         report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)
         report.replaced = supervisor.replaced
         if isinstance(frontier, SharedFrontier):
+            frontier.clear_leases()  # it is no longer at work
             frontier.suspend()
             moved = mover.move_rest()
             frontier.resume()
@@ -285,6 +288,16 @@ def _crawl(
     with spare:
         frontier.set_meta("last_run", report.as_json())
     return report
+
+
+def _refuse_stranger(mission: Mission, frontier: Frontier, folder: Path) -> None:
+    """Refuse a machine that is new here and begins from other seeds: two collections would be one."""
+    given = frontier.given_seeds()
+    if given and not {urls.normalise(seed) for seed in mission.seeds} & set(given):
+        raise CollectionError(
+            f"The database has a collection {name_of(folder)} already, which began from other seeds ({given[0]}):"
+            " name another folder with --collection DIR, or give one of its seeds to join it."
+        )
 
 
 def _make_address_guard(mission: Mission, seeds: Iterable[str]) -> AddressGuard:
