@@ -314,8 +314,9 @@ class PostgresFrontier:
     def _commit(self, batch: Batch, owner: str, max_depth: int) -> Committed:
         again: list[Discovery] = []
         woken: set[str] = set()
-        if batch.discoveries:
+        if batch.discoveries or batch.trap_counts:
             again, woken = self._write(lambda: self._add(batch, owner, max_depth))
+            batch.trap_counts = {}  # where the rest must be tried again, these are counted
         held, writer = self._write(lambda: self._conclude(batch, again, owner, max_depth))
         own = {host for host in woken | writer.woken if part_of(host) in held}
         return Committed(woken_hosts=own, duplicates=writer.duplicates, stored=writer.stored)
@@ -328,6 +329,7 @@ class PostgresFrontier:
         writer.meet_again(again)
         if moved := [one for one in batch.discoveries if one.seed]:
             writer.mark_seeds(moved, given=False)
+        writer.count_traps(batch.trap_counts)
         writer.finish()
         for one in batch.discoveries:
             if one.state == State.PENDING:
