@@ -34,6 +34,7 @@ from support.postgres_server import PostgresServer, running_server  # noqa: E402
 
 from lycosa.frontier.partitions import PARTITIONS  # noqa: E402
 from lycosa.frontier.postgres.frontier import PostgresFrontier  # noqa: E402
+from lycosa.repair.copy import SharedCollection, refresh_copy  # noqa: E402
 
 SETTINGS = """
 shared_preload_libraries = 'pg_stat_statements'
@@ -106,6 +107,12 @@ def grow(server: PostgresServer, *, urls: int, hosts: int) -> None:
         inserted = insert.each(maker.count - before)
         print(f"| {mark / 1e6:5.1f} | {size[0] / 1e9:5.2f} | {inserted} | {load.each(targets)} |", flush=True)
     frontier.close()
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "archive").mkdir()
+        began = time.perf_counter()
+        count = refresh_copy(SharedCollection(server.address, "bench"), Path(name))
+        spent, size = time.perf_counter() - began, (Path(name) / "crawl.db").stat().st_size
+    print(f"a copy of {count:,} URLs: {spent / count * 1e6:.1f} µs and {size / count:.0f} bytes each")
 
 
 def make_site(web: Web, *, pages: int, hosts: int) -> list[str]:
