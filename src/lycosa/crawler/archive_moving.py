@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa.archive.segment_store import SegmentStore, StoreFault, check_store, has_threads, open_store
 from lycosa.archive.writer import ASIDE
@@ -41,17 +42,17 @@ class MoveCount(Struct):
     problem: str = ""  # why some are left
 
 
-def check_archive(mission: Mission) -> None:
-    """Refuse an archive store that is none, or that is not there."""
-    address = mission.keep.archive
-    if not address:
-        return
-    check_store(address)
+def check_archive(mission: Mission) -> Mission:
+    """Refuse an archive store that is none, or is not there; a folder is the same from wherever it is named."""
+    if not mission.keep.archive:
+        return mission
+    address = check_store(mission.keep.archive)
     if not mission.keep.database:
         raise UsageError(
             "keep.archive is the store of a crawl that several machines share: it goes with keep.database (--database)."
         )
     _run_apart(lambda: open_store(address).probe())
+    return replace(mission, keep=replace(mission.keep, archive=address))
 
 
 def clear_moved(archive: Path, frontier: SharedFrontier) -> None:

@@ -119,7 +119,7 @@ def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptio
     refuse_browserless(mission)
     if options.forget_machine and not mission.keep.database:
         raise UsageError("--forget-machine is for a crawl that several machines share (--database).")
-    check_archive(mission)
+    mission = check_archive(mission)
     _make_address_guard(mission, mission.seeds)
     Rules(mission, mission.seeds)
     make_storage_rules(mission if options.quarry is None else replace(mission, quarry="given"))
