@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -122,6 +123,15 @@ class Cluster:
             connection.execute(f"SET search_path TO {self.name}".encode())
             return connection.execute(sql.encode()).fetchall()
 
+    def await_workers(self, count: int, *, timeout_s: float = 60.0) -> None:
+        """Wait until so many workers hold leases."""
+        until = time.monotonic() + timeout_s
+        while time.monotonic() < until:
+            with contextlib.suppress(psycopg.errors.UndefinedTable):
+                if self.rows("SELECT count(*) FROM holder WHERE until > 0")[0][0] >= count:
+                    return
+            time.sleep(0.1)
+
     def repeats(self) -> int:
         """Requests for what was asked for before."""
         return sum(host["repeats"] for host in self.web.stats()["hosts"].values())
@@ -162,8 +172,9 @@ class Cluster:
         """Crawl with three machines, one of which, or what they share, comes to grief at a random moment."""
         self.begin()
         began = time.monotonic()
-        crawl = ClusterCrawl(fault, dice.uniform(1.5, max(3.0, 0.6 * self.alone_s)))
+        crawl = ClusterCrawl(fault, dice.uniform(0.1, 0.5 * self.alone_s))
         machines = [self.start(name) for name in "abc"]
+        self.await_workers(3)
         time.sleep(crawl.at_s)
         victim = dice.choice(machines)
         if fault == "machine":
