@@ -42,10 +42,15 @@ class PostgresServer:
     def address(self) -> str:
         return f"postgresql://{_USER}@/postgres?host={self.folder}"
 
-    def prepare(self) -> None:
+    @property
+    def pid(self) -> int:
+        """The process that all others of the server descend from."""
+        return int((self._data / "postmaster.pid").read_text().split()[0])
+
+    def prepare(self, settings: str = "") -> None:
         self._run("initdb", "-D", str(self._data), "-U", _USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
         with (self._data / "postgresql.conf").open("a") as file:
-            file.write(f"{_SETTINGS}unix_socket_directories = '{self.folder}'\n")
+            file.write(f"{_SETTINGS}{settings}\nunix_socket_directories = '{self.folder}'\n")
 
     def start(self) -> None:
         self._run("pg_ctl", "-D", str(self._data), "-w", "-l", str(self.folder / "log"), "start")
@@ -65,8 +70,8 @@ class PostgresServer:
 
 
 @contextmanager
-def running_server() -> Iterator[PostgresServer]:
-    """A new server for the length of the block."""
+def running_server(settings: str = "") -> Iterator[PostgresServer]:
+    """A new server for the length of the block, with lines of its postgresql.conf."""
     programs = find_programs()
     assert programs is not None
     folder = Path(tempfile.mkdtemp(prefix="lycosa-pg-"))
@@ -75,7 +80,7 @@ def running_server() -> Iterator[PostgresServer]:
             nobody = pwd.getpwnam("nobody")
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
         server = PostgresServer(folder, programs)
-        server.prepare()
+        server.prepare(settings)
         server.start()
         try:
             yield server

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from io import BytesIO, FileIO
+from io import BytesIO
 from itertools import chain
 from os import PathLike
 
 from msgspec import Struct
 
 from lycosa.archive.record_stream import RecordStream
+from lycosa.archive.segment_places import open_segment
 
 LIMIT = 128 << 20  # bytes of a record held in memory, where the caller names no other bound
 _MAX_CHUNK = 1 << 20
@@ -57,7 +58,7 @@ class StoredAnswer(Struct, gc=False):
 def read_record(path: str | PathLike[str], offset: int, *, length: int = 0, limit: int = LIMIT) -> StoredAnswer:
     """Read the record that begins at an offset; `length`, where known, saves reads; a body is cut at `limit` bytes."""
     try:
-        with FileIO(path) as file:
+        with open_segment(path) as file:
             file.seek(offset)
             stream = RecordStream(file, chunk=min(length, _MAX_CHUNK))
             record = _read_next(stream, limit=limit)
@@ -79,7 +80,7 @@ def opened_record(
     """
     with ExitStack() as closing:
         try:
-            file = closing.enter_context(FileIO(path))
+            file = closing.enter_context(open_segment(path))
             file.seek(offset)
         except (OSError, ValueError) as error:
             yield StoredAnswer("unreadable", offset=offset, problem=f"cannot be read: {error}"), iter(())
@@ -106,13 +107,13 @@ def opened_record(
 def iter_records(path: str | PathLike[str], *, limit: int = LIMIT, start: int = 0) -> Iterator[StoredAnswer]:
     """Give every record of a file in its order, from an offset on; a body is cut at `limit` bytes."""
     try:
-        file = FileIO(path)
+        file = open_segment(path)
     except (OSError, ValueError) as error:
         yield StoredAnswer("unreadable", problem=f"cannot be opened: {error}")
         return
     with file:
         # A name tells more than the first bytes, which may be damaged; but some are named so and are not gzipped.
-        plain = not str(path).endswith(".gz") or file.read(9).startswith((b"WARC/", b"filedesc:"))
+        plain = not str(path).endswith(".gz") or (file.read(9) or b"").startswith((b"WARC/", b"filedesc:"))
         file.seek(start)
         stream = RecordStream(file, gzipped=not plain)
         while True:

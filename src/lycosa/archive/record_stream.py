@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from io import FileIO
+from io import RawIOBase
 
 from isal import igzip_lib
 
@@ -24,7 +24,9 @@ class RecordStream:
     The first bytes show whether the file is gzipped, unless the caller knows it better.
     """
 
-    def __init__(self, file: FileIO, *, chunk: int = 0, gzipped: bool = False, recoveries: int = _RECOVERIES) -> None:
+    def __init__(
+        self, file: RawIOBase, *, chunk: int = 0, gzipped: bool = False, recoveries: int = _RECOVERIES
+    ) -> None:
         self.broken = ""
         self.ended = -1  # file offset behind the gzip member before, empty ones not counted: zeros may read as one
         self.unreadable = False  # it is the disk that fails, not the content

@@ -27,6 +27,7 @@ from typing import Literal
 from msgspec import Struct
 
 from lycosa.archive.record_stream import RecordStream
+from lycosa.archive.segment_places import read_places
 from lycosa.disk import make_fault, sync_file, sync_folder
 from lycosa.errors import CollectionError
 from lycosa.model import WarcRow
@@ -62,12 +63,13 @@ def inspect(folder: Path, rows: Iterable[WarcRow], *, since: float = math.inf) -
     Files that were written `since` then, by this machine as it runs, are whole as far as they were committed.
     """
     known = {row.name: row for row in rows}
+    elsewhere = read_places(folder)
     names = {entry.name for entry in os.scandir(folder) if _is_ours(entry)} if folder.is_dir() else set()
     for name in sorted(names | known.keys()):
         row = known.get(name) or WarcRow(name, 0)
         if name in names:
             yield from _inspect_file(folder / name, row, since=since)
-        elif row.size:
+        elif row.size and name not in elsewhere:
             text = f"{name} is missing with its {row.size:,} bytes."
             yield Repair(name, "missing", 0, text, ((0, row.size),))
 
@@ -142,8 +144,11 @@ def truncate(path: Path, size: int) -> None:
 def sync_files(folder: Path, rows: Iterable[WarcRow]) -> list[WarcRow]:
     """Make the files that are in order survive a loss of power; returns the rows that changed, to be recorded."""
     changed = []
+    elsewhere = read_places(folder)
     for row in rows:
         path = folder / row.name
+        if row.name in elsewhere and not path.exists():
+            continue
         try:
             stat_result = path.stat()
             if row.synced < stat_result.st_size:

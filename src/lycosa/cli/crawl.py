@@ -66,6 +66,7 @@ def _mission_options(plugins: Iterable[MissionPlugin]) -> list[MissionOption]:
 @click.option("--new", is_flag=True, help="Refuse a collection that exists, instead of continuing it.")
 @click.option("--recrawl", is_flag=True, help="Begin the next round: look again at the pages that are due.")
 @click.option("--retry", is_flag=True, help="Try again what failed: hosts that were down, errors of servers.")
+@click.option("--forget-machine", default="", metavar="NAME", help="A machine is gone: fetch again what only it held.")
 @click.option("--full", is_flag=True, help="In a round, look at every page, due or not.")
 @click.option("--rounds", default=0, metavar="N", help="With a period, end after N rounds; 0: go on until stopped.")
 @click.option(
@@ -86,6 +87,7 @@ def crawl(
     new: bool,
     recrawl: bool,
     retry: bool,
+    forget_machine: str,
     full: bool,
     rounds: int,
     output: str | None,
@@ -134,7 +136,16 @@ def crawl(
         nonlocal export_code
         export_code = _finish_round(report, mission, output=output, given=given, quiet=quiet)
 
-    chosen = CrawlOptions(new=new, recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, written=written)
+    chosen = CrawlOptions(
+        new=new,
+        recrawl=recrawl,
+        retry=retry,
+        forget_machine=forget_machine,
+        full=full,
+        rounds=rounds,
+        quiet=quiet,
+        written=written,
+    )
     return run(mission, chosen, after=after_round).exit_code or export_code
 
 

@@ -74,6 +74,9 @@ SETTINGS = (
     Setting(
         ("--database",), "keep.database", "URL", "Share the crawl with other machines: postgresql://HOST/DATABASE."
     ),
+    Setting(
+        ("--archive",), "keep.archive", "STORE", "Move archive files there: s3://BUCKET/PREFIX, gs://…, az://…, DIR."
+    ),
     Setting(("--mirror",), "keep.mirror", "DIR", "At the end, write the pages as files below DIR."),
     Setting(("--index",), "keep.index", "FILE", "At the end, write the index of pages and links."),
     Setting(("--log-file",), "log.file", "FILE", "Log here instead; - is the screen."),

@@ -67,6 +67,7 @@ OPTIONS = {
     "fetch.proxy": "--proxy",
     "keep.collection": "--collection",
     "keep.database": "--database",
+    "keep.archive": "--archive",
     "keep.mirror": "--mirror",
     "keep.index": "--index",
     "log.file": "--log-file",

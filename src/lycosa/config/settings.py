@@ -227,6 +227,8 @@ class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """folder of the collection"""
     database: str = ""
     """postgresql://[USER@]HOST[:PORT]/DATABASE that several machines share; empty: crawl.db in the folder"""
+    archive: str = ""
+    """s3://BUCKET/PREFIX, gs://…, az://… or a folder, to which archive files of a shared crawl are moved when full"""
     warc_bytes: Annotated[int, Meta(ge=1024)] = 1_000_000_000
     """bytes after which a new archive file is begun"""
     mirror: str = ""

@@ -21,6 +21,7 @@ from lycosa.collection.lock import CollectionLock, lock
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler import rounds
+from lycosa.crawler.archive_moving import ArchiveMover, check_archive, clear_moved, tell_archive
 from lycosa.crawler.browsers import Browsers, refuse_browserless
 from lycosa.crawler.cluster_limit import ClusterLimit
 from lycosa.crawler.disk_guard import DiskGuard
@@ -31,7 +32,7 @@ from lycosa.crawler.summary import CrawlReport, make_report
 from lycosa.crawler.supervisor import Supervisor
 from lycosa.crawler.wiring import CrawlSetup, guard_quarry, worker_starter
 from lycosa.disk import make_fault, replace_text
-from lycosa.errors import Damaged, DiskFull, UsageError
+from lycosa.errors import CollectionError, Damaged, DiskFull, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.frontier.contract import UNIFORM, Frontier, SharedFrontier
@@ -44,6 +45,7 @@ from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.judge.priority.policy_factory import is_steered, resolve_order
 from lycosa.model import Discovery
 from lycosa.output.atomic_file import SPOOL
+from lycosa.output.wording import counted
 from lycosa.politeness.shared_state import SharedState
 from lycosa.quarry import Quarry
 from lycosa.repair.crash_recovery import reconcile_archive, repair_database
@@ -61,6 +63,7 @@ class CrawlOptions(Struct, frozen=True):
     new: bool = False  # refuse a collection that exists
     recrawl: bool = False  # begin the next round of a collection that exists
     retry: bool = False  # try again what failed
+    forget_machine: str = ""  # of those that share the crawl: it is gone, and what only it held is fetched again
     full: bool = False  # the rounds visit every page, due or not
     rounds: int = 0  # with a period, end after so many; 0: go on until stopped
     quiet: bool = False
@@ -114,6 +117,9 @@ def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptio
     """Make all that wrong settings would make impossible, before anything is left behind; and load what is slow."""
     mission = resolve_order(mission)
     refuse_browserless(mission)
+    if options.forget_machine and not mission.keep.database:
+        raise UsageError("--forget-machine is for a crawl that several machines share (--database).")
+    mission = check_archive(mission)
     _make_address_guard(mission, mission.seeds)
     Rules(mission, mission.seeds)
     make_storage_rules(mission if options.quarry is None else replace(mission, quarry="given"))
@@ -167,7 +173,15 @@ def _prepare(
 ) -> tuple[list[str], list[str]]:
     """Bring a collection to what this run wants of it; gives the seeds, and what people should know."""
     mission = setup.mission
+    if isinstance(frontier, SharedFrontier):
+        if not created and not (setup.folder / "lycosa.toml").exists():
+            _refuse_stranger(mission, frontier, setup.folder)
+        clear_moved(setup.archive, frontier)
     notes = reconcile_archive(setup, frontier)
+    if isinstance(frontier, SharedFrontier) and options.forget_machine:
+        files, pages = frontier.forget_machine(options.forget_machine)
+        lost = f"{options.forget_machine} is gone with {counted(files, 'archive file')} that no store has"
+        notes.append(f"The machine {lost}: {counted(pages, 'page', 'is')} fetched again.")
     if isinstance(frontier, SharedFrontier) and frontier.others_are_at_work():
         replace_text(setup.folder / "lycosa.toml", to_toml(mission))
         frontier.clear_leases()
@@ -243,8 +257,10 @@ def _crawl(
         cluster_limit=cluster_limit,
     )
     frontier.suspend()  # no open database may cross a fork
+    mover = ArchiveMover(mission, folder)
     with _extracting(mission, options, folder) as extraction:
-        supervisor.run()
+        with mover.moving(shared):
+            supervisor.run()
         if supervisor.ended_by == "damaged":
             raise Damaged(f"{folder / 'crawl.db'} is damaged.")
         frontier.resume()
@@ -258,6 +274,12 @@ def _crawl(
         shutil.rmtree(spool, ignore_errors=True)
         report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)
         report.replaced = supervisor.replaced
+        if isinstance(frontier, SharedFrontier):
+            frontier.clear_leases()  # it is no longer at work
+            frontier.suspend()
+            moved = mover.move_rest()
+            frontier.resume()
+            report.archive = tell_archive(mission, frontier, moved)
         with spare:
             rounds.end(frontier, report.ended_by)
         if mission.recrawl.period_h:
@@ -273,6 +295,16 @@ def _crawl(
 
 def _url_judge(setup: CollectionSetup) -> UrlJudge | None:
     return setup.guarded_quarry.url_judge if setup.guarded_quarry is not None else None
+
+
+def _refuse_stranger(mission: Mission, frontier: Frontier, folder: Path) -> None:
+    """Refuse a machine that is new here and begins from other seeds: two collections would be one."""
+    given = frontier.given_seeds()
+    if given and not {urls.normalise(seed) for seed in mission.seeds} & set(given):
+        raise CollectionError(
+            f"The database has a collection {name_of(folder)} already, which began from other seeds ({given[0]}):"
+            " name another folder with --collection DIR, or give one of its seeds to join it."
+        )
 
 
 def _make_address_guard(mission: Mission, seeds: Iterable[str]) -> AddressGuard:

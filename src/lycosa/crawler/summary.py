@@ -40,6 +40,7 @@ class CrawlReport(Struct):
     next_round: float = 0.0  # when it begins, Unix time; 0: when it is asked for
     quarry_errors: int = 0
     extracted: list[str] = []  # lines of the extraction that ran beside the crawl
+    archive: list[str] = []  # lines on archive files that no store has, where machines share the crawl
     replaced: int = 0  # workers that died and were started anew
     cut: int = 0  # pages of the collection that were cut at a size limit
     cut_pages: dict[str, str] = {}  # the first of them, and the limit
@@ -187,4 +188,4 @@ def _lines(report: CrawlReport) -> list[str]:
         lines.append(f"  and {counted(len(report.seeds) - TOP, 'more seed')} that could not be fetched")
     if report.quarry_errors:
         lines.append(f"  the quarry raised {counted(report.quarry_errors, 'exception')}, see logs/errors.log")
-    return lines + report.extracted
+    return lines + report.archive + report.extracted

@@ -16,7 +16,7 @@ from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
 from lycosa.crawler.frontier_choice import open_frontier
-from lycosa.crawler.worker import LEASE_S, SHARED_RENEW_S, Worker, WorkerPlace
+from lycosa.crawler.worker import LEASE_S, SHARED_LEASE_S, SHARED_RENEW_S, Worker, WorkerPlace
 from lycosa.disk import is_full
 from lycosa.errors import Damaged, DiskFull
 from lycosa.fetch.address_guard import AddressGuard
@@ -109,6 +109,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         slot=slot,
         owner=f"{setup.machine}:{slot}",
         partitions=min(frontier.share() or PARTITIONS, -(-PARTITIONS // setup.workers)),
+        lease_s=SHARED_LEASE_S if mission.keep.database else LEASE_S,
         renew_s=SHARED_RENEW_S if mission.keep.database else LEASE_S / 3,
         parent=parent,
         browsers=setup.browsers,

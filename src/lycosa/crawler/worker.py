@@ -47,7 +47,8 @@ from lycosa.reasons import explain
 from lycosa.render.messages import RenderResult
 
 LEASE_S = 60.0
-SHARED_RENEW_S = 2.0  # where machines come and go
+SHARED_LEASE_S = 20.0  # where machines come and go: so long what a dead one held is not fetched
+SHARED_RENEW_S = 2.0
 CHORES_S = 0.25
 IDLE_S = 0.05  # a worker with nothing to do hears within this time that the crawl is over
 GRACE_S = 30.0  # what is under way when a stop is asked for may take this long
@@ -66,6 +67,7 @@ class WorkerPlace(Struct, frozen=True):
     parent: int  # process id of the supervisor
     browsers: str = ""  # socket of their broker; empty: there is none
     seed_hosts: frozenset[str] = frozenset()
+    lease_s: float = LEASE_S
     renew_s: float = LEASE_S / 3  # between two renewals of the leases
 
 
@@ -153,6 +155,7 @@ class Worker:
         self._chores_at = 0.0
         self._inbox_at = 0.0
         self._renew_at = 0.0
+        self._sure_until = 0.0  # time.monotonic(): so long nobody else holds what was leased
         self._seeds_at = 0.0
         self._due_at: float | None = None  # when the first waiting URL is to be tried again
         self._seed_count = 0
@@ -184,7 +187,9 @@ class Worker:
 
     def _lease(self, want: int, now: float) -> None:
         """Lease partitions until so many are held, and wake the hosts in them that have something to fetch."""
-        leased = self.frontier.lease(self.place.owner, want=want, now=now, ttl_s=LEASE_S)
+        asked = time.monotonic()
+        leased = self.frontier.lease(self.place.owner, want=want, now=now, ttl_s=self.place.lease_s)
+        self._sure_until = asked + self.place.lease_s
         self.partitions.hold([*self.partitions.parts, *leased])
         self._due_at = self.frontier.next_due(self.partitions.parts)
         for row in self.frontier.hosts(leased):
@@ -219,7 +224,7 @@ class Worker:
 
     def _start_requests(self, now: float) -> None:
         room = self.client.room
-        while room > 0:
+        while room > 0 and time.monotonic() < self._sure_until:  # it may have been frozen
             host_queue = self.scheduler.ready(now)
             if host_queue is None:
                 return
@@ -510,7 +515,9 @@ class Worker:
 
     def _renew(self, now: float) -> None:
         """Prolong the leases, and have as many as each worker is to have, as machines come and go."""
-        held = self.writer.patiently(lambda: self.frontier.renew(self.place.owner, now=now, ttl_s=LEASE_S))
+        asked = time.monotonic()
+        held = self.writer.patiently(lambda: self.frontier.renew(self.place.owner, now=now, ttl_s=self.place.lease_s))
+        self._sure_until = asked + self.place.lease_s
         self._renew_at = now + self.place.renew_s
         if lost := set(self.partitions.parts) - held:
             self._lose(lost)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from io import FileIO
+from io import RawIOBase
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
+from lycosa.archive.segment_places import open_segment, segment_size
 from lycosa.archive.writer import ASIDE
 from lycosa.collection.collection import Collection, Page
 from lycosa.collection.listing import RowFilter
@@ -70,7 +71,7 @@ def _copy_spans(collection: Collection, to: BinaryIO, spans: Iterable[tuple[str,
     count = 0
     for name, offset, length in spans:
         _refuse_short(collection.archive / name, offset + length)
-        with FileIO(collection.archive / name) as source:
+        with open_segment(collection.archive / name) as source:
             source.seek(offset)
             _copy(source, to, length)
         count += 1
@@ -122,7 +123,7 @@ def _archives(collection: Collection) -> Iterator[tuple[Path, int]]:
 
 def _refuse_short(path: Path, size: int) -> None:
     """Refuse an archive file that lacks bytes that were committed: its copy would pass for a whole one."""
-    present = path.stat().st_size if path.is_file() else -1
+    present = segment_size(path)
     if present < size:
         what = "is missing" if present < 0 else f"has {present:,} of its {size:,} bytes"
         raise CollectionError(f"{path} {what}: lycosa verify --repair puts the collection in order, but for that.")
@@ -150,7 +151,7 @@ def _spans_of(pages: Iterable[Page]) -> Iterator[tuple[str, int, int]]:
                 yield place
 
 
-def _copy(source: FileIO, out: BinaryIO, length: int) -> None:
+def _copy(source: RawIOBase, out: BinaryIO, length: int) -> None:
     while length and (chunk := source.read(min(length, 1 << 20))):
         out.write(chunk)
         length -= len(chunk)

@@ -21,6 +21,7 @@ from isal import igzip_lib
 from msgspec import Struct, json
 
 from lycosa.archive.reader import StoredAnswer, iter_records
+from lycosa.archive.segment_places import open_segment
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.export.surt import surt_of
@@ -181,7 +182,7 @@ class _Member(io.RawIOBase):
 
 
 def _copy(path: Path, size: int, out: IO[bytes] | _Member) -> None:
-    with open(path, "rb") as file:
+    with open_segment(path) as file:
         while size > 0 and (chunk := file.read(min(size, _COPY_BYTES))):
             out.write(chunk)
             size -= len(chunk)

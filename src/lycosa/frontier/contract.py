@@ -309,6 +309,18 @@ class SharedFrontier(Frontier, Protocol):
     def stored_here(self) -> int:
         """The pages that this machine has stored under its permits."""
 
+    def moved_warcs(self) -> list[WarcRow]:
+        """The archive files of this machine that are in the store; `warcs` has the others."""
+
+    def place_warc(self, row: WarcRow, place: str) -> bool:
+        """Record where an archive file of this machine is now; False where it is not as the row says."""
+
+    def lost_machines(self) -> dict[str, int]:
+        """By name, machines without leases that hold archive files which are in no store; and how many."""
+
+    def forget_machine(self, machine: str) -> tuple[int, int]:
+        """Fetch again what only a machine that is gone held; returns how many files and pages that are."""
+
 
 def statuses_of(number: int) -> str:
     """The name under which the HTTP statuses of a round are counted."""

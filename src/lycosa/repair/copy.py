@@ -1,26 +1,34 @@
 """Copy of a collection from a folder to a database, from a database to a folder, or within either.
 
 A folder gets its crawl.db whole: it is built beside the old one and takes its place at once. Records that were
-extracted here stay, as rows have the same numbers in every copy.
+extracted here stay, as rows have the same numbers in every copy. Archive files go to a store and come from there; bytes
+go first, so that no row says that something is where it is not.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from pathlib import Path
+from typing import Any
 
 import apsw
 import psycopg
 from msgspec import Struct
+from msgspec.structs import replace
 
+from lycosa.archive.segment_places import SegmentPlace, read_places, segment_size, write_places
+from lycosa.archive.segment_store import open_place, open_store
 from lycosa.collection.lock import lock
-from lycosa.disk import replace_text, sync_folder
+from lycosa.config.loading import load
+from lycosa.config.toml_writer import to_toml
+from lycosa.disk import make_fault, replace_text, sync_folder
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier.postgres import schema
 from lycosa.frontier.postgres.address import check_address
 from lycosa.frontier.postgres.connection import connect, translate
-from lycosa.frontier.postgres.transfer import from_file, to_file
+from lycosa.frontier.postgres.transfer import from_file, refuse_filled, to_file
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.output.wording import counted
 
@@ -42,25 +50,122 @@ def parse_shared(text: str) -> SharedCollection:
     return SharedCollection(check_address(address), schema.check_name(name))
 
 
-def copy_to_database(folder: Path, target: SharedCollection) -> str:
-    """Put a collection of a folder into a database; returns what was done, for people."""
+def copy_to_database(folder: Path, target: SharedCollection, *, archive: str = "") -> str:
+    """Put a collection of a folder into a database, and its archive files into a store; returns what was done."""
     if not (folder / "crawl.db").exists():
         raise CollectionError(f"{folder} is not a collection: it has no crawl.db.")
     try:
         with lock(folder), connect(target.address) as connection:
+            if schema.exists(connection, target.name):
+                refuse_filled(connection, target.name)
+            places = dict(read_places(folder / "archive"))
+            if archive:
+                places |= _put_segments(folder, archive)
             schema.create(connection, target.name, mission_toml="", now=time.time())
-            count = from_file(folder / "crawl.db", connection, target.name)
+            with connection.transaction():
+                count = from_file(folder / "crawl.db", connection, target.name)
+                rows = [(one.place, one.name) for one in places.values()]
+                connection.cursor().executemany("UPDATE warc SET place = %s WHERE name = %s", rows)
     except psycopg.Error as problem:
         raise translate(problem) from problem
-    return f"{counted(count, 'URL')} of {folder} are in the collection {target.name} of the database now."
+    text = f"{counted(count, 'URL', 'is')} in the collection {target.name} of the database now."
+    if archive:
+        return f"{text} {counted(len(places), 'archive file', 'is')} in {archive}."
+    return f"{text} The archive files stay in {folder}: --archive STORE would bring them where all machines read them."
 
 
-def copy_to_folder(source: SharedCollection, folder: Path) -> str:
-    """Put a collection of a database into a folder, in the place of an earlier copy; returns what was done."""
-    (folder / "archive").mkdir(parents=True, exist_ok=True)
-    with lock(folder):
+def _put_segments(folder: Path, archive: str) -> dict[str, SegmentPlace]:
+    """Bring the archive files that are here to a store; those that are there already are not sent again."""
+    store = open_store(archive)
+    store.probe()
+    source = apsw.Connection(str(folder / "crawl.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        rows: Any = source.execute("SELECT name, size FROM warc ORDER BY name").fetchall()
+    finally:
+        source.close()
+    places = {}
+    for name, size in rows:
+        path = folder / "archive" / os.path.basename(name)
+        if not path.exists():
+            continue
+        if path.stat().st_size != size:
+            raise CollectionError(f"{path} is not as it was committed: run lycosa verify --repair first.")
+        there = store.size(path.name)
+        if there not in (-1, size):
+            raise CollectionError(f"{store.place_of(path.name)} is another file of this name: name another prefix.")
+        if there < 0:
+            store.put(path)
+        places[name] = SegmentPlace(name, size, store.place_of(path.name))
+    return places
+
+
+def copy_to_folder(source: SharedCollection, folder: Path, *, leave: bool = False) -> str:
+    """Put a collection of a database into a folder, in the place of an earlier copy; returns what was done.
+
+    Archive files come with it, or are left in the store and read from there.
+    """
+    try:
+        (folder / "archive").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise make_fault(error, str(folder)) from None
+    with lock(folder) as hold:
+        is_new = not (folder / "lycosa.toml").exists()
         count = refresh_copy(source, folder)
-    return f"{counted(count, 'URL')} of the collection {source.name} are in {folder} now."
+        if is_new:
+            _make_own(folder)
+        fetched = 0 if leave else _fetch_segments(folder)
+        hold.record_state(folder / "crawl.db")
+        lines = [f"{counted(count, 'URL')} of the collection {source.name} are in {folder} now."]
+        elsewhere = read_places(folder / "archive")
+        if fetched:
+            lines.append(f"{counted(fetched, 'archive file', 'was')} fetched from the store.")
+        if elsewhere:
+            lines.append(f"{counted(len(elsewhere), 'archive file', 'is')} in the store, and read from there.")
+        if missing := _count_missing(folder):
+            lines.append(f"{counted(missing, 'archive file', 'is')} on the disks of machines that have not moved them.")
+    return " ".join(lines)
+
+
+def _fetch_segments(folder: Path) -> int:
+    """Bring what lies in stores to this disk."""
+    archive, stamps = folder / "archive", {name: stamp for name, _, stamp in _warcs(folder)}
+    places = read_places(archive)
+    for one in places.values():
+        store, key = open_place(one.place)
+        path = archive / os.path.basename(one.name)
+        store.fetch(key, path, one.size)
+        if stamp := stamps.get(one.name):  # so that it need not be read to know that it is in order
+            os.utime(path, ns=(stamp, stamp))
+    write_places(archive, ())
+    return len(places)
+
+
+def _count_missing(folder: Path) -> int:
+    archive = folder / "archive"
+    return sum(segment_size(archive / os.path.basename(name)) < 0 for name, size, _ in _warcs(folder) if size)
+
+
+def _warcs(folder: Path) -> list[tuple[str, int, int]]:
+    database = apsw.Connection(str(folder / "crawl.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        rows: Any = database.execute("SELECT name, size, stamp FROM warc").fetchall()
+        return list(rows)
+    finally:
+        database.close()
+
+
+def _make_own(folder: Path) -> None:
+    """Let a copy be a collection of its own: continued here, it does not go on in the database."""
+    text = (folder / "lycosa.toml").read_text(encoding="utf-8")
+    mission = load(text=text, environ={}).mission
+    keep = replace(mission.keep, database="", archive="", collection=str(folder))
+    text = to_toml(replace(mission, keep=keep))
+    replace_text(folder / "lycosa.toml", text)
+    database = apsw.Connection(str(folder / "crawl.db"))
+    try:
+        database.execute("UPDATE meta SET value = ? WHERE key = 'mission'", (text,))
+    finally:
+        database.close()
 
 
 def refresh_copy(source: SharedCollection, folder: Path) -> int:
@@ -73,10 +178,13 @@ def refresh_copy(source: SharedCollection, folder: Path) -> int:
                 raise CollectionError(f"There is no collection {source.name} in the database.")
             SqliteFrontier.create(unfinished, mission_toml="", now=time.time())
             count = to_file(connection, source.name, unfinished)
+            rows = connection.execute("SELECT name, size, place FROM warc WHERE place <> '' ORDER BY name").fetchall()
     except psycopg.Error as problem:
         raise translate(problem) from problem
     if path.exists():
         _keep_records(path, unfinished)
+    archive = folder / "archive"
+    write_places(archive, (SegmentPlace(*row) for row in rows if not (archive / os.path.basename(row[0])).exists()))
     _write_settings(unfinished, folder)
     _remove(path)
     unfinished.rename(path)

@@ -14,7 +14,8 @@ from lycosa.archive.reader import iter_records
 from lycosa.archive.repair import Span, apply_repair, inspect, sync_files, truncate
 from lycosa.archive.writer import ASIDE, ArchiveWriter
 from lycosa.collection.lock import stamp_of
-from lycosa.frontier.contract import Frontier, UrlRow
+from lycosa.frontier.contract import Frontier, SharedFrontier, UrlRow
+from lycosa.frontier.postgres.address import machine_of
 from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_damage
 from lycosa.model import State, WarcRow
 from lycosa.output.wording import counted
@@ -51,11 +52,13 @@ def reconcile_archive(setup: CollectionSetup, frontier: Frontier, *, since: floa
     of this very run, and not checked.
     """
     clear_merge(setup.folder, {row.name for row in frontier.warcs()})
-    notes, tails = requeue_lost(setup.archive, frontier, since=since)
+    is_shared = isinstance(frontier, SharedFrontier)  # then others may be at these pages already
+    notes, tails = requeue_lost(setup.archive, frontier, since=since, cut=is_shared)
     if tails:
         notes.append(_replay_tails(setup, frontier, tails))
         _sync_archive(setup.archive, frontier)
-    _gather_side_files(setup.archive, frontier)
+    prefix = f"lycosa-{machine_of(setup.folder)}-00" if is_shared else "lycosa-00"
+    _gather_side_files(setup.archive, frontier, prefix)
     return notes
 
 
@@ -66,11 +69,11 @@ class LossRepairs(NamedTuple):
     tails: dict[str, Span]  # by file, what was not committed and is left as it is
 
 
-def requeue_lost(archive: Path, frontier: Frontier, *, since: float = math.inf) -> LossRepairs:
-    """Have pages fetched again that the archive has lost, and make its files valid; what is too much is left."""
+def requeue_lost(archive: Path, frontier: Frontier, *, since: float = math.inf, cut: bool = False) -> LossRepairs:
+    """Have pages fetched again that the archive has lost, and make its files valid; what is too much is left or cut."""
     repairs = LossRepairs([], {})
     for repair in inspect(archive, frontier.warcs(), since=since):
-        if repair.tail[0] < repair.tail[1]:
+        if repair.tail[0] < repair.tail[1] and not cut:
             repairs.tails[repair.name] = repair.tail
             continue
         again = frontier.requeue_archive(repair.name, repair.lost) if repair.lost else 0
@@ -81,7 +84,7 @@ def requeue_lost(archive: Path, frontier: Frontier, *, since: float = math.inf) 
     return repairs
 
 
-def _gather_side_files(folder: Path, frontier: Frontier) -> None:
+def _gather_side_files(folder: Path, frontier: Frontier, prefix: str) -> None:
     """Put the lines that a killed worker left in its side file where those of one that ended are.
 
     New bytes first, then one transaction, then the old files go: a kill leaves a file that the frontier does not know,
@@ -92,7 +95,7 @@ def _gather_side_files(folder: Path, frontier: Frontier) -> None:
         return
     rows: dict[str, WarcRow] = {}
     with ArchiveWriter(
-        folder, prefix="lycosa-00", max_bytes=0, software=f"lycosa/{__version__}", info={}, dense=True
+        folder, prefix=prefix, max_bytes=0, software=f"lycosa/{__version__}", info={}, dense=True
     ) as archive:
         for row in old:
             lines = _read_lines(folder / row.name)

@@ -7,7 +7,7 @@ held. A kill between the two leaves URLs that are known before the page that led
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from psycopg import sql
@@ -236,6 +236,12 @@ class PostgresBatch:
         self._count_new(self.added)
         return again
 
+    def count_traps(self, trap_counts: Mapping[tuple[str, str], int]) -> None:
+        """Count the URLs that were found, in the transaction that adds them: one is not known without the other."""
+        tallies = sorted((part_of(h), host_key(h), key, count) for (h, key), count in trap_counts.items())
+        if tallies:
+            self._connection.run(_TALLY, _columns(tallies))
+
     def _count_new(self, new: list[Discovery]) -> None:
         for one in new:
             self._counts.state(one.state, one.reason if one.state else "", 1)
@@ -367,16 +373,13 @@ class PostgresBatch:
             self._write_hosts(batch.hosts)
         if batch.robots:
             connection.run_many(_ROBOTS, ((row.origin, row.fetched_at, row.status, row.body) for row in batch.robots))
-        if batch.trap_counts:
-            tallies = sorted((part_of(h), host_key(h), key, count) for (h, key), count in batch.trap_counts.items())
-            connection.run(_TALLY, _columns(tallies))
         if batch.hints:
             self._apply_hints(batch.hints)
         if batch.warc:
             connection.run(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self._machine))
         if batch.warcs:
             connection.run_many(_WARC, ((row.name, row.size, row.synced, self._machine) for row in batch.warcs))
-            connection.run("DELETE FROM warc WHERE size = 0")
+            connection.run("DELETE FROM warc WHERE size = 0 AND place = ''")
         if self._max_depth >= 0:
             self._depths().spread_fetched([row.row for row in batch.outcomes])
         if batch.weight_updates:

@@ -46,16 +46,24 @@ class PostgresConnection:
     def db(self) -> psycopg.Connection:
         """The open connection."""
         if self._db is None or self._db.closed:
-            self._db = connect(self.address)
-            if not self._is_known and not schema.exists(self._db, self.name):
-                raise CollectionError(f"There is no collection {self.name} in the database.")
-            schema.select(self._db, self.name)
-            if not self._is_known:
-                schema.check_version(self._db, self.name)
-                self._is_known = True
-            self.opened += 1
-            self.round = int(self._db.execute("SELECT value FROM meta WHERE key = 'round'").fetchone()[0])  # type: ignore[index]
+            self._db = self._open()
         return self._db
+
+    def _open(self) -> psycopg.Connection:
+        db = connect(self.address)
+        try:
+            if not self._is_known and not schema.exists(db, self.name):
+                raise CollectionError(f"There is no collection {self.name} in the database.")
+            schema.select(db, self.name)
+            if not self._is_known:
+                schema.check_version(db, self.name)
+                self._is_known = True
+            self.round = int(db.execute("SELECT value FROM meta WHERE key = 'round'").fetchone()[0])  # type: ignore[index]
+        except BaseException:
+            db.close()
+            raise
+        self.opened += 1
+        return db
 
     def close(self) -> None:
         if self._db is not None:

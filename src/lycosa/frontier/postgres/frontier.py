@@ -17,7 +17,7 @@ from lycosa import urls
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
 from lycosa.frontier.partitions import host_key, part_of, spans
-from lycosa.frontier.postgres import archive_losses, bulk_updates, permits, rounds, schema, statistics
+from lycosa.frontier.postgres import archive_losses, bulk_updates, permits, rounds, schema, segments, statistics
 from lycosa.frontier.postgres.batch_transaction import PostgresBatch
 from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, connect, translate
 from lycosa.frontier.postgres.depths import Unpack
@@ -77,10 +77,10 @@ _SEEDS = f"SELECT url FROM seed JOIN url ON url.part = seed.n >> 44 AND url.n = 
 _STRIKE = "INSERT INTO strike VALUES (%s, 1) ON CONFLICT (n) DO UPDATE SET count = strike.count + 1 RETURNING count"
 _OTHERS = """
 SELECT 1 FROM holder WHERE until > extract(epoch FROM clock_timestamp()) AND NOT starts_with(owner, %s) LIMIT 1"""
-_WARCS = "SELECT name, size, synced, stamp FROM warc WHERE machine = %s ORDER BY name"
+_WARCS = "SELECT name, size, synced, stamp FROM warc WHERE machine = %s AND place = '' ORDER BY name"
 _RECORD_WARC = """
 INSERT INTO warc (name, size, synced, stamp, machine) VALUES (%s, %s, %s, %s, %s) ON CONFLICT (name) DO UPDATE
-SET size = excluded.size, synced = excluded.synced, stamp = excluded.stamp"""
+SET size = excluded.size, synced = excluded.synced, stamp = excluded.stamp WHERE warc.place = ''"""
 
 
 def _read_target(columns: Any) -> Target:
@@ -314,8 +314,9 @@ class PostgresFrontier:
     def _commit(self, batch: Batch, owner: str, max_depth: int) -> Committed:
         again: list[Discovery] = []
         woken: set[str] = set()
-        if batch.discoveries:
+        if batch.discoveries or batch.trap_counts:
             again, woken = self._write(lambda: self._add(batch, owner, max_depth))
+            batch.trap_counts = {}  # where the rest must be tried again, these are counted
         held, writer = self._write(lambda: self._conclude(batch, again, owner, max_depth))
         own = {host for host in woken | writer.woken if part_of(host) in held}
         return Committed(woken_hosts=own, duplicates=writer.duplicates, stored=writer.stored)
@@ -328,6 +329,7 @@ class PostgresFrontier:
         writer.meet_again(again)
         if moved := [one for one in batch.discoveries if one.seed]:
             writer.mark_seeds(moved, given=False)
+        writer.count_traps(batch.trap_counts)
         writer.finish()
         for one in batch.discoveries:
             if one.state == State.PENDING:
@@ -471,9 +473,34 @@ class PostgresFrontier:
 
         def write() -> None:
             self._connection.run_many(_RECORD_WARC, values)
-            self._connection.run("DELETE FROM warc WHERE size = 0")
+            self._connection.run("DELETE FROM warc WHERE size = 0 AND place = ''")
 
         self._write(write)
+
+    # Archive files in a store
+
+    @_reading
+    def moved_warcs(self) -> list[WarcRow]:
+        """The archive files of this machine that are in the store."""
+        return segments.moved(self._connection, self.machine)
+
+    def place_warc(self, row: WarcRow, place: str) -> bool:
+        """Record where an archive file of this machine is now; False where it is not as the row says."""
+        return self._write(lambda: segments.place(self._connection, self.machine, row, place))
+
+    @_reading
+    def lost_machines(self) -> dict[str, int]:
+        """By name, machines without leases that hold archive files which are in no store; and how many."""
+        return segments.lost_machines(self._connection, self.machine)
+
+    def forget_machine(self, machine: str) -> tuple[int, int]:
+        """Fetch again what only a machine that is gone held; returns how many files and pages that are."""
+        names = self._connection.read(lambda: segments.unplaced(self._connection, machine))
+        again = 0
+        for name, size in names:  # the pages first: a kill in between finds the file again
+            again += self.requeue_archive(name, ((0, size),))
+            self._write(lambda name=name: segments.forget(self._connection, machine, name))  # type: ignore[misc]
+        return len(names), again
 
     @_reading
     def counts(self) -> dict[int, int]:

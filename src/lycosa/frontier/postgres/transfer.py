@@ -95,7 +95,7 @@ def from_file(path: Path, connection: psycopg.Connection, name: str) -> int:
     try:
         with connection.transaction():
             schema.select(connection, name)
-            _refuse_filled(connection, name)
+            refuse_filled(connection, name)
             parts = _PartsOfRows(source)
             urls = _send(connection, _URL, _number_urls(source))
             for table in _TABLES:
@@ -265,7 +265,9 @@ def _write_counters(connection: psycopg.Connection, target: apsw.Connection) -> 
         target.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, kind(value)))
 
 
-def _refuse_filled(connection: psycopg.Connection, name: str) -> None:
+def refuse_filled(connection: psycopg.Connection, name: str) -> None:
+    """Refuse to put a collection where there is one with URLs."""
+    schema.select(connection, name)
     if connection.execute("SELECT 1 FROM url LIMIT 1").fetchone():
         raise CollectionError(f"The collection {name} of the database holds URLs already: name another one.")
 

@@ -1,0 +1,57 @@
+"""Three machines on one crawl, with one PostgreSQL server and one S3 endpoint, whole and hurt."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.postgres_server import find_programs
+
+pytest.importorskip("psycopg")
+pytest.importorskip("obstore")
+pytest.importorskip("moto")
+
+from support.cluster import FAULTS, Cluster, ClusterCrawl, running_cluster  # noqa: E402  needs what is asked for above
+
+MOMENTS = int(os.environ.get("CLUSTER_MOMENTS", "3"))  # of each fault
+
+
+@pytest.fixture(scope="module")
+def cluster(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    if find_programs() is None:
+        pytest.skip("there is no PostgreSQL server on this machine")
+    with running_cluster(shared / "world", tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+def test_three_machines_find_what_one_finds(cluster: Cluster, say: Callable[[str], None]) -> None:
+    """The same pages, no host asked twice at once or too soon, all archive files in the store, and the copy whole."""
+    cluster.begin()
+    crawl = ClusterCrawl("nothing", 0.0)
+    machines = [cluster.start(name) for name in "abc"]
+    codes = [machine.wait(240) for machine in machines]
+    cluster.check(crawl, machines)
+    say(str(crawl))
+    assert codes == [0, 0, 0] and crawl.problems == [] and crawl.repeated <= 0
+
+
+def test_a_limit_is_exact_over_three_machines(cluster: Cluster) -> None:
+    """Two hundred pages are stored, not one more or less."""
+    cluster.begin()
+    machines = [cluster.start(name, "--limit", "200") for name in "abc"]
+    codes = [machine.wait(240) for machine in machines]
+    assert codes == [5, 5, 5], [machine.said.read_text()[-500:] for machine in machines]
+    assert cluster.rows("SELECT sum(count)::int FROM figure WHERE name = 'stored'") == [(200,)]
+    assert cluster.rows("SELECT count(*) FROM url WHERE state = 1 AND via <> 'sitemap'") == [(200,)]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults(cluster: Cluster, fault: str, say: Callable[[str], None]) -> None:
+    """A machine killed whole or frozen, a server killed, a store that refuses: the same pages, little done twice."""
+    dice = random.Random(fault)
+    crawls = [cluster.hurt(fault, dice) for _ in range(MOMENTS)]
+    say("\n".join(map(str, crawls)))
+    assert [problem for crawl in crawls for problem in crawl.problems] == []

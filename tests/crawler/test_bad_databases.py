@@ -1,0 +1,161 @@
+"""Databases and stores that a shared crawl cannot use: one sentence each, and nothing is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.command_line import Said, run
+from support.loopback import Web, html
+from support.postgres_server import PostgresServer, find_programs, running_server
+
+psycopg = pytest.importorskip("psycopg")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    if find_programs() is None:
+        pytest.skip("there is no PostgreSQL server on this machine")
+    with running_server() as started:
+        yield started
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    site = Web()
+    site["a.test/"] = html("/1")
+    site["a.test/1"] = html()
+    site["b.test/"] = html()
+    yield site
+    site.close()
+
+
+def crawl(web: Web, folder: Path, address: str, *more: str, seed: str = "http://a.test/") -> Said:
+    words = ["crawl", seed, "-c", str(folder), "--database", address, "--connect-to", web.connect_to]
+    return run(*words, "--delay", "0", "--workers", "1", "--quiet", *more)
+
+
+def ask(server: PostgresServer, *statements: str) -> None:
+    with psycopg.connect(server.address, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def refused(said: Said, web: Web, sentence: str) -> None:
+    assert said.code == 2 and sentence in said.output, said.output
+    assert said.output.count("\n") == 1 and not web.asked
+
+
+def test_a_database_that_is_down(web: Web, tmp_path: Path) -> None:
+    """It says that it cannot be reached, and why."""
+    said = crawl(web, tmp_path / "c", f"postgresql://me@/x?host={tmp_path}")
+    refused(said, web, "The database cannot be reached: connection")
+
+
+def test_an_address_with_a_password(web: Web, tmp_path: Path) -> None:
+    """It is refused before anything is written, and not repeated."""
+    said = crawl(web, tmp_path / "c", "postgresql://me:secret@host/x")
+    refused(said, web, "has a password in it")
+    assert "secret" not in said.output and not (tmp_path / "c" / "lycosa.toml").exists()
+
+
+def test_a_wrong_password(server: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told at once, without waiting for the server to change its mind."""
+    ask(server, "CREATE ROLE guarded LOGIN PASSWORD 'right'")
+    rules = server.folder / "data" / "pg_hba.conf"
+    rules.write_text(f"local all guarded scram-sha-256\n{rules.read_text()}")
+    ask(server, "SELECT pg_reload_conf()", "SELECT pg_sleep(0.3)")
+    monkeypatch.setenv("PGPASSWORD", "wrong")
+    said = crawl(web, tmp_path / "c", server.address.replace("postgres@", "guarded@"))
+    refused(said, web, "password authentication failed")
+    assert "wrong" not in said.output
+
+
+def test_a_database_that_does_not_exist(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """It is told at once."""
+    said = crawl(web, tmp_path / "c", server.address.replace("/postgres?", "/nothing?"))
+    refused(said, web, 'database "nothing" does not exist')
+
+
+def test_a_read_only_database(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """It says that a crawl must write."""
+    ask(server, "CREATE DATABASE frozen", "ALTER DATABASE frozen SET default_transaction_read_only = on")
+    said = crawl(web, tmp_path / "c", server.address.replace("/postgres?", "/frozen?"))
+    refused(said, web, "The database is read-only: a crawl must be able to write to it.")
+
+
+def test_a_schema_of_another_program(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """Nothing is written into it."""
+    ask(server, "CREATE SCHEMA ledger", "CREATE TABLE ledger.entry (n int)")
+    refused(
+        crawl(web, tmp_path / "ledger", server.address), web, "The schema ledger of the database is not a collection"
+    )
+
+
+def test_a_collection_of_a_newer_version(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """It says which, and to upgrade."""
+    assert crawl(web, tmp_path / "newer", server.address).code == 0
+    web.asked.clear()
+    ask(server, "UPDATE newer.meta SET value = '99' WHERE key = 'schema'")
+    refused(crawl(web, tmp_path / "newer", server.address), web, "made by a newer lycosa (its schema is 99")
+
+
+def test_two_collections_of_one_name(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """A new folder with other seeds does not become part of somebody's collection; one with the same seeds joins it."""
+    assert crawl(web, tmp_path / "one" / "press", server.address).code == 0
+    web.asked.clear()
+    said = crawl(web, tmp_path / "two" / "press", server.address, seed="http://b.test/")
+    refused(said, web, "has a collection press already, which began from other seeds (http://a.test/)")
+    assert crawl(web, tmp_path / "three" / "press", server.address).code == 0
+
+
+def test_stores_that_cannot_be_used(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """An address with credentials, a folder that cannot be made, a store without a database."""
+    said = crawl(web, tmp_path / "c", server.address, "--archive", "s3://key:secret@bucket/x")
+    refused(said, web, "has credentials or options in it")
+    assert "secret" not in said.output
+    (tmp_path / "file").write_text("")
+    said = crawl(web, tmp_path / "c", server.address, "--archive", str(tmp_path / "file" / "x"))
+    refused(said, web, "cannot be made: Not a directory")
+    words = ("crawl", "http://a.test/", "-c", str(tmp_path / "c"), "--archive", str(tmp_path / "x"), "--quiet")
+    refused(run(*words), web, "it goes with keep.database (--database)")
+
+
+def test_clocks_that_differ_by_a_day(server: PostgresServer) -> None:
+    """Leases end by the server's clock: a machine whose clock is ahead takes nothing from the others."""
+    from lycosa.frontier.postgres.frontier import PostgresFrontier
+
+    PostgresFrontier.create(server.address, "clocks", mission_toml="")
+    slow = PostgresFrontier(server.address, "clocks", machine="slow")
+    fast = PostgresFrontier(server.address, "clocks", machine="fast")
+    try:
+        assert len(slow.lease("slow:0", want=256, now=0.0, ttl_s=20.0)) == 256
+        assert fast.lease("fast:0", want=256, now=4e9, ttl_s=20.0) == []
+        assert len(slow.renew("slow:0", now=0.0, ttl_s=20.0)) == 256
+    finally:
+        slow.close()
+        fast.close()
+
+
+def test_a_machine_that_is_gone_with_its_archive_files(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """Its name is known; once it is forgotten, the pages that only it held are fetched again."""
+    from lycosa.frontier.postgres.address import machine_of
+
+    store = tmp_path / "store"
+    assert crawl(web, tmp_path / "one" / "gone", server.address).code == 0  # nothing of it is in a store
+    lost = machine_of(tmp_path / "one" / "gone")
+    words = ["crawl", "http://a.test/", "-c", str(tmp_path / "two" / "gone"), "--database", server.address]
+    words += ["--connect-to", web.connect_to, "--delay", "0", "--workers", "1", "--archive", str(store)]
+    said = run(*words)
+    assert said.code == 0 and f"--forget-machine {lost} has their pages fetched again" in said.output, said.output
+    said = run(*words, "--forget-machine", "nobody")
+    assert said.code == 2 and f"There is no machine nobody in this collection; there are: {lost}" in said.output
+    web.asked.clear()
+    said = run(*words, "--forget-machine", lost)
+    assert (
+        f"The machine {lost} is gone with 1 archive file that no store has: 2 pages are fetched again." in said.output
+    )
+    assert sorted(web.paths()) == ["a.test/", "a.test/1"]
+    assert len(list(store.glob("*.warc.gz"))) == 1
+    assert run("verify", "-c", str(tmp_path / "two" / "gone")).code == 0

@@ -1,0 +1,69 @@
+"""Archive files of machines that share a frontier: whose they are, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from support.postgres_server import find_programs, running_server
+
+from lycosa.errors import UsageError
+from lycosa.model import WarcRow
+
+psycopg = pytest.importorskip("psycopg")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    if find_programs() is None:
+        pytest.skip("there is no PostgreSQL server on this machine")
+    with running_server() as server:
+        yield server.address
+
+
+def test_files_belong_to_machines_and_go_to_a_store(address: str) -> None:
+    """Each machine sees its own; one that is in the store is no longer its own to repair, shrink or forget."""
+    from lycosa.frontier.postgres.frontier import PostgresFrontier
+
+    PostgresFrontier.create(address, "files", mission_toml="")
+    one = PostgresFrontier(address, "files", machine="one")
+    two = PostgresFrontier(address, "files", machine="two")
+    try:
+        one.record_warcs([WarcRow("a", 10), WarcRow("b", 20)])
+        two.record_warcs([WarcRow("c", 30)])
+        assert [row.name for row in one.warcs()] == ["a", "b"]
+        assert not two.place_warc(WarcRow("a", 10), "s3://x/a")  # not its own
+        assert not one.place_warc(WarcRow("a", 9), "s3://x/a")  # not as it is
+        assert one.place_warc(WarcRow("a", 10), "s3://x/a")
+        assert one.place_warc(WarcRow("a", 10), "s3://x/a")  # said twice, as after a kill
+        assert [row.name for row in one.warcs()] == ["b"]
+        assert [row.name for row in one.moved_warcs()] == ["a"]
+        one.record_warcs([WarcRow("a", 0)])
+        assert [row.size for row in one.moved_warcs()] == [10]
+    finally:
+        one.close()
+        two.close()
+
+
+def test_a_machine_without_leases_that_holds_files_is_told(address: str) -> None:
+    """One that is at work cannot be forgotten, and one that is gone is named until it is."""
+    from lycosa.frontier.postgres.frontier import PostgresFrontier
+
+    PostgresFrontier.create(address, "lost", mission_toml="")
+    here = PostgresFrontier(address, "lost", machine="here")
+    gone = PostgresFrontier(address, "lost", machine="gone")
+    try:
+        gone.record_warcs([WarcRow("a", 10), WarcRow("b", 10)])
+        gone.place_warc(WarcRow("a", 10), "s3://x/a")
+        gone.lease("gone:0", want=8, now=0.0, ttl_s=60.0)
+        assert here.lost_machines() == {}
+        with pytest.raises(UsageError, match="The machine gone is at work"):
+            here.forget_machine("gone")
+        gone.clear_leases()
+        assert here.lost_machines() == {"gone": 1}
+        assert here.forget_machine("gone") == (1, 0)
+        assert here.lost_machines() == {}
+        assert here.forget_machine("gone") == (0, 0)
+    finally:
+        here.close()
+        gone.close()

@@ -1,0 +1,101 @@
+"""Collections go from a folder to a database and back, with their archive files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.command_line import run
+from support.loopback import Web, html
+from support.postgres_server import find_programs, running_server
+
+from lycosa import Collection, crawl
+
+psycopg = pytest.importorskip("psycopg")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    if find_programs() is None:
+        pytest.skip("there is no PostgreSQL server on this machine")
+    with running_server() as server:
+        yield server.address
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    site = Web()
+    names = [f"/{n}" for n in range(12)]
+    site["a.test/"] = html(*names)
+    for name in names:
+        site[f"a.test{name}"] = html("/", text=f"page {name}")
+    yield site
+    site.close()
+
+
+def options(web: Web) -> dict[str, object]:
+    return {"connect_to": [web.connect_to], "delay": 0, "quiet": True, "workers": 1}
+
+
+def bodies(folder: Path) -> dict[str, bytes]:
+    with Collection(folder) as collection:
+        return {page.url: page.body for page in collection}
+
+
+def test_a_collection_goes_to_a_database_and_back_with_its_bytes(address: str, web: Web, tmp_path: Path) -> None:
+    """The copy of the copy is whole, has every body, and goes on with nothing fetched twice."""
+    store, shared = tmp_path / "store", f"{address}#there_and_back"
+    crawl("http://a.test/", collection=tmp_path / "one", limit=5, **options(web))  # type: ignore[arg-type]
+    before, asked = bodies(tmp_path / "one"), set(web.paths())
+    said = run("copy", str(tmp_path / "one"), shared, "--archive", str(store))
+    assert said.code == 0 and f"1 archive file is in {store}." in said.output, said.output
+    said = run("copy", shared, str(tmp_path / "two"))
+    assert said.code == 0 and "1 archive file was fetched from the store." in said.output, said.output
+    assert bodies(tmp_path / "two") == before
+    said = run("verify", "-c", str(tmp_path / "two"))
+    assert said.code == 0 and '"problems":[]' in said.output, said.output
+    web.asked.clear()
+    crawl("http://a.test/", collection=tmp_path / "two", **options(web))  # type: ignore[arg-type]
+    assert not asked & set(web.paths())
+    assert len(bodies(tmp_path / "two")) == 13
+    assert run("verify", "-c", str(tmp_path / "two")).code == 0
+
+
+def test_a_copy_reads_archive_files_where_they_are(address: str, web: Web, tmp_path: Path) -> None:
+    """Bodies, exports and verify read the store; a crawl that continues leaves them there."""
+    store, shared = tmp_path / "store", f"{address}#left_there"
+    crawl("http://a.test/", collection=tmp_path / "one", limit=5, **options(web))  # type: ignore[arg-type]
+    before = bodies(tmp_path / "one")
+    run("copy", str(tmp_path / "one"), shared, "--archive", str(store))
+    said = run("copy", shared, str(tmp_path / "two"), "--leave-archive")
+    assert "1 archive file is in the store, and read from there." in said.output, said.output
+    assert not list((tmp_path / "two" / "archive").glob("*.warc.gz"))
+    assert bodies(tmp_path / "two") == before
+    for form, name in (("warc", "out.warc.gz"), ("wacz", "out.wacz"), ("mirror", "tree")):
+        said = run("export", form, "-c", str(tmp_path / "two"), "-o", str(tmp_path / name))
+        assert said.code == 0, said.output
+    assert run("verify", "-c", str(tmp_path / "two")).code == 0
+    web.asked.clear()
+    crawl("http://a.test/", collection=tmp_path / "two", **options(web))  # type: ignore[arg-type]
+    assert len(web.paths()) == 8  # of the 13 pages
+    assert len(bodies(tmp_path / "two")) == 13
+
+
+def test_a_store_with_another_file_of_the_name_is_told(address: str, web: Web, tmp_path: Path) -> None:
+    """Nothing is overwritten, and nothing is in the database."""
+    crawl("http://a.test/", collection=tmp_path / "one", limit=3, **options(web))  # type: ignore[arg-type]
+    (tmp_path / "store").mkdir()
+    (file,) = (tmp_path / "one" / "archive").glob("*.warc.gz")
+    (tmp_path / "store" / file.name).write_bytes(b"another")
+    said = run("copy", str(tmp_path / "one"), f"{address}#taken", "--archive", str(tmp_path / "store"))
+    assert said.code == 2 and "another file of this name: name another prefix" in said.output
+    assert "no collection taken" in run("copy", f"{address}#taken", str(tmp_path / "two")).output
+
+
+def test_two_collections_of_one_name_are_told(address: str, web: Web, tmp_path: Path) -> None:
+    """A collection that holds URLs is not overwritten."""
+    crawl("http://a.test/", collection=tmp_path / "one", limit=3, **options(web))  # type: ignore[arg-type]
+    assert run("copy", str(tmp_path / "one"), f"{address}#same").code == 0
+    said = run("copy", str(tmp_path / "one"), f"{address}#same")
+    assert said.code == 2 and "holds URLs already: name another one" in said.output
