@@ -312,8 +312,6 @@ class Player:
 
     def _round(self, step: Step, frontier: Frontier) -> object:
         number = frontier.begin_round(now=self._now, step_s=DAY, everything=step.flag)
-        for other in self._frontiers[1:]:  # the workers of a round are started in it
-            other.resume()
         host_pages = step.number if self.is_alone else 0
         return number, frontier.open_round(max_s=30 * DAY, host_pages=host_pages), frontier.open_round(max_s=DAY)
 

@@ -34,7 +34,7 @@ from lycosa.disk import make_fault, replace_text
 from lycosa.errors import Damaged, DiskFull, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
-from lycosa.frontier.contract import UNIFORM, Frontier, SharedFrontier
+from lycosa.frontier.contract import UNIFORM, Frontier, RunFrontier, SharedFrontier, suspended
 from lycosa.frontier.postgres.address import machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.guarded_quarry import warm
@@ -242,12 +242,11 @@ def _crawl(
         disk_guard=DiskGuard(folder, mission.keep),
         cluster_limit=cluster_limit,
     )
-    frontier.suspend()  # no open database may cross a fork
     with _extracting(mission, options, folder) as extraction:
-        supervisor.run()
+        with suspended(frontier):  # no open database may cross a fork
+            supervisor.run()
         if supervisor.ended_by == "damaged":
             raise Damaged(f"{folder / 'crawl.db'} is damaged.")
-        frontier.resume()
         if cluster_limit is not None:
             cluster_limit.end()
         # On a full disk the rest is left to the next run.
@@ -305,7 +304,7 @@ def _extracting(
 
 
 def _late_seeds(
-    mission: Mission, frontier: Frontier, seeds: list[str], url_judge: UrlJudge | None
+    mission: Mission, frontier: RunFrontier, seeds: list[str], url_judge: UrlJudge | None
 ) -> Callable[[], bool]:
     """At the end, judge again what was out of scope before it was known that seeds had moved."""
     count = len(seeds)
@@ -335,7 +334,7 @@ def _record_state(held: CollectionLock, folder: Path) -> None:
         held.record_state(folder / "crawl.db")
 
 
-def _add_seeds(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:
+def _add_seeds(mission: Mission, frontier: RunFrontier, written: Mapping[str, str]) -> list[str]:
     """Put the mission's seeds into the frontier; returns all seeds of the collection, earlier ones included."""
     discoveries = []
     for seed in mission.seeds:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from lycosa import clock
 from lycosa.config.settings import Mission
-from lycosa.frontier.contract import EVENTS, Frontier
+from lycosa.frontier.contract import EVENTS, FrontierStatistics
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.wording import counted
 from lycosa.politeness.shared_state import Cell, SharedState
@@ -64,7 +64,7 @@ class CrawlReport(Struct):
 
 def make_report(
     mission: Mission,
-    frontier: Frontier,
+    frontier: FrontierStatistics,
     shared: SharedState,
     *,
     before: int,

@@ -19,7 +19,7 @@ from lycosa.crawler.cluster_limit import ClusterLimit
 from lycosa.crawler.disk_guard import DiskGuard
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.errors import Damaged, DiskFull
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import RunFrontier
 from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.process import die_with_parent, interruptible
 
@@ -40,7 +40,7 @@ class Supervisor:
     def __init__(
         self,
         mission: Mission,
-        frontier: Frontier,
+        frontier: RunFrontier,
         shared: SharedState,
         *,
         start: Start,

@@ -73,12 +73,6 @@ class MemoryFrontier:
         other._tables = self._tables
         return other
 
-    def suspend(self) -> None:
-        pass
-
-    def resume(self) -> None:
-        pass
-
     def close(self) -> None:
         pass
 
