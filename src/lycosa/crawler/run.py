@@ -25,6 +25,7 @@ from lycosa.crawler.browsers import Browsers, refuse_browserless
 from lycosa.crawler.cluster_limit import ClusterLimit
 from lycosa.crawler.disk_guard import DiskGuard
 from lycosa.crawler.frontier_choice import make_frontier
+from lycosa.crawler.machine_reports import MachineReports
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.crawler.resume import resume, retry_failed
 from lycosa.crawler.summary import CrawlReport, make_report
@@ -209,6 +210,7 @@ def _crawl(
     shared = SharedState(workers, folder=str(spool))
     before = frontier.stored()
     cluster_limit = None
+    machine_reports = MachineReports(frontier, shared) if isinstance(frontier, SharedFrontier) else None
     if not isinstance(frontier, SharedFrontier):
         shared.set_limit(before, mission.limits.pages)
     elif mission.limits.pages > 0:
@@ -241,6 +243,7 @@ def _crawl(
         browsers=browsers,
         disk_guard=DiskGuard(folder, mission.keep),
         cluster_limit=cluster_limit,
+        machine_reports=machine_reports,
     )
     with _extracting(mission, options, folder) as extraction:
         with suspended(frontier):  # no open database may cross a fork
@@ -257,6 +260,9 @@ def _crawl(
         shutil.rmtree(spool, ignore_errors=True)
         report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)
         report.replaced = supervisor.replaced
+        if machine_reports is not None and isinstance(frontier, SharedFrontier):
+            machine_reports.end(report.ended_by)
+            report.machines = frontier.machines()
         with spare:
             rounds.end(frontier, report.ended_by)
         if mission.recrawl.period_h:

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from lycosa import clock
 from lycosa.config.settings import Mission
-from lycosa.frontier.contract import EVENTS, FrontierStatistics
+from lycosa.crawler.cluster_status import list_machines
+from lycosa.frontier.contract import EVENTS, FrontierStatistics, MachineStatus
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.wording import counted
 from lycosa.politeness.shared_state import Cell, SharedState
@@ -43,6 +44,7 @@ class CrawlReport(Struct):
     replaced: int = 0  # workers that died and were started anew
     cut: int = 0  # pages of the collection that were cut at a size limit
     cut_pages: dict[str, str] = {}  # the first of them, and the limit
+    machines: list[MachineStatus] = []  # of a shared crawl, what each of them did in its run
     told: dict[str, tuple[int, str]] = {}  # what bounds may have lost, by reason: how many URLs, and one of them
 
     def add_extraction(self, lines: list[str], *, ended_by: str) -> None:
@@ -161,6 +163,8 @@ def _lines(report: CrawlReport) -> list[str]:
     ):
         if counts:
             lines.append(f"  by {title:7}" + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    if report.machines:
+        lines += [f"  {line}" for line in list_machines(report.machines)]
     failed = report.states.get(STATE_NAMES[State.FAILED], 0)
     if failed and not report.ended_by:
         lines.append(f"  {failed:,} failed: lycosa crawl --retry tries {'it' if failed == 1 else 'them'} again")

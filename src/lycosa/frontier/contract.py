@@ -321,6 +321,40 @@ def suspended(frontier: object) -> Iterator[None]:
         frontier.resume()
 
 
+class MachineFigures(Struct):
+    """What a machine tells of its run while it is under way."""
+
+    workers: int
+    seconds: float  # since the run began
+    pages: int
+    requests: int
+    bytes: int
+    pages_per_minute: float = 0.0  # of the last minute
+    ended_by: str | None = None  # as in a report; None: it is under way
+
+
+class MachineStatus(Struct):
+    """What is known of one of the machines that share a collection."""
+
+    name: str
+    workers: int  # that it started
+    workers_alive: int  # whose leases hold
+    workers_late: int  # whose leases are over, and were not taken by others yet
+    leases: int
+    silent_s: float | None  # since it told of itself; None: it never did
+    run_s: float  # of its run
+    pages: int
+    requests: int
+    bytes: int
+    pages_per_minute: float
+    ended_by: str | None
+    permits_granted: int = 0
+    permits_used: int = 0
+    archive_files: int = 0
+    archive_bytes: int = 0
+    archive_files_here: int = 0  # that are on the machine alone
+
+
 @runtime_checkable
 class SharedFrontier(Frontier, Protocol):
     """A frontier that several machines share, with an exact page limit over all of them."""
@@ -342,6 +376,12 @@ class SharedFrontier(Frontier, Protocol):
 
     def stored_here(self) -> int:
         """The pages that this machine has stored under its permits."""
+
+    def report_machine(self, figures: MachineFigures) -> bool:
+        """Record what this machine has done, without waiting for a server that does not answer: False."""
+
+    def machines(self) -> list[MachineStatus]:
+        """Every machine that has worked on the collection, by name."""
 
 
 def statuses_of(number: int) -> str:
