@@ -23,6 +23,8 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 
 EXAMPLES = int(os.environ.get("LYCOSA_HISTORIES", "8"))
 
+LOOK_EVERY = 5  # steps
+
 _names = itertools.count()
 _settings = settings(
     max_examples=EXAMPLES,
@@ -79,10 +81,11 @@ def in_postgres(server: PostgresServer) -> Iterator[Callable[[], Frontier]]:
 
 
 def compare(first: Player, second: Player, steps: list[Step]) -> None:
-    """Play a history on both; they answer and look the same after every step."""
-    for step in steps:
+    """Play a history on both; they give the same answers and look the same."""
+    for number, step in enumerate(steps, 1):
         assert first.play(step) == second.play(step), step
-        assert first.look() == second.look(), step
+        if number % LOOK_EVERY == 0 or number == len(steps):
+            assert first.look() == second.look(), step
 
 
 @given(history=histories)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 from hypothesis import strategies as st
 from msgspec import Struct, structs
@@ -122,7 +121,7 @@ def _steps(*, workers: int) -> st.SearchStrategy[Step]:
         hints=st.lists(st.tuples(_url, st.sampled_from((10.0, 20.0, 30.0))), max_size=2).map(tuple),
         max_depth=_depths,
     )
-    load = st.builds(Step, what=st.just("load"), worker=worker, number=st.integers(0, 2))
+    load = st.builds(Step, what=st.just("load"), worker=worker)
     reasons = st.sampled_from(REASONS)
     rare = st.one_of(
         st.builds(Step, what=st.just("seeds"), found=_links, max_depth=_depths),
@@ -133,14 +132,14 @@ def _steps(*, workers: int) -> st.SearchStrategy[Step]:
             Step, what=st.sampled_from(("reject host", "readmit", "reopen")), number=st.integers(0, 2), reason=reasons
         ),
         st.builds(Step, what=st.sampled_from(("requeue", "set aside", "strike")), number=_url),
-        st.builds(Step, what=st.just("requeue reason"), reason=st.sampled_from((*REASONS, "timeout", "too-large"))),
+        st.builds(Step, what=st.just("requeue reason"), reason=st.sampled_from(("not-quarry", "too-large", "robots"))),
     )
     return st.one_of(load, commit, commit, rare)
 
 
 #: How many workers, and what they do.
 histories = st.integers(1, 2).flatmap(
-    lambda workers: st.tuples(st.just(workers), st.lists(_steps(workers=workers), min_size=1, max_size=30))
+    lambda workers: st.tuples(st.just(workers), st.lists(_steps(workers=workers), min_size=12, max_size=40))
 )
 
 
@@ -148,13 +147,20 @@ class Player:
     """Plays histories on one frontier; `look` gives all that can be seen of it, without row numbers."""
 
     def __init__(self, open_one: Callable[[], Frontier], workers: int) -> None:
+        self._open_one = open_one
         self._frontiers = [open_one() for _ in range(workers)]
-        self._frontier = self._frontiers[0]
         self._now = 100.0
         self._under_way: list[dict[str, Target]] = [{} for _ in range(workers)]
-        self._archived = 0
+        self._archived = 100
         for slot in range(workers):
             self.play(Step("lease", worker=slot))
+        self.play(Step("seeds", found=tuple(FoundLink(number) for number in range(5))))
+        for slot in range(workers):
+            self.play(Step("load", worker=slot))
+
+    @property
+    def _frontier(self) -> Frontier:
+        return self._frontiers[0]
 
     @property
     def is_alone(self) -> bool:
@@ -191,19 +197,12 @@ class Player:
     # Targets out
 
     def _load(self, step: Step, frontier: Frontier) -> object:
-        host = HOSTS[step.number]
-        if part_of(host) not in frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S):
-            return None
-        targets = frontier.load(host, limit=100)
-        shown = [self._show(target) for target in targets]
+        held = frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S)
+        targets = [target for host in HOSTS if part_of(host) in held for target in frontier.load(host, limit=100)]
+        names = self._names()
+        shown = [structs.asdict(one) | {"row": 0, "parent": names.get(one.parent, "")} for one in targets]
         self._under_way[step.worker].update({target.url: target for target in targets})
         return shown if self.is_alone else sorted(shown, key=repr)
-
-    def _show(self, target: Target) -> dict[str, Any]:
-        shown = structs.asdict(target)
-        shown["row"] = 0
-        shown["parent"] = self._names().get(target.parent, "")
-        return shown
 
     def _names(self) -> dict[int, str]:
         return {row.row: url for url in URLS if (row := self._frontier.find(url)) is not None}
@@ -311,9 +310,21 @@ class Player:
     # Rounds and changes of mind
 
     def _round(self, step: Step, frontier: Frontier) -> object:
+        """A round begins when the workers have ended, and new ones are started in it."""
         number = frontier.begin_round(now=self._now, step_s=DAY, everything=step.flag)
         host_pages = step.number if self.is_alone else 0
-        return number, frontier.open_round(max_s=30 * DAY, host_pages=host_pages), frontier.open_round(max_s=DAY)
+        opened = frontier.open_round(max_s=30 * DAY, host_pages=host_pages), frontier.open_round(max_s=DAY)
+        self._restart()
+        return number, opened
+
+    def _restart(self) -> None:
+        """Start new workers, as a run does after it has changed what they remember."""
+        self._frontier.clear_leases()
+        for slot in range(len(self._frontiers)):
+            self._frontiers[slot].close()
+            self._frontiers[slot] = self._open_one()
+            self._under_way[slot] = {}
+            self.play(Step("lease", worker=slot))
 
     def _end_round(self, step: Step, frontier: Frontier) -> object:
         return frontier.end_round(now=self._now, why="limit")
@@ -333,7 +344,9 @@ class Player:
 
     def _requeue(self, step: Step, frontier: Frontier) -> object:
         row = frontier.find(URLS[step.number])
-        return None if row is None or row.state == State.PENDING else frontier.requeue([row.row])
+        count = None if row is None or row.state == State.PENDING else frontier.requeue([row.row])
+        self._restart()
+        return count
 
     def _set_aside(self, step: Step, frontier: Frontier) -> object:
         row = frontier.find(URLS[step.number])
@@ -344,7 +357,9 @@ class Player:
         return None if row is None else frontier.strike(row.row)
 
     def _requeue_reason(self, step: Step, frontier: Frontier) -> object:
-        return frontier.requeue_reason(step.reason)
+        count = frontier.requeue_reason(step.reason)
+        self._restart()
+        return count
 
     def _retry(self, step: Step, frontier: Frontier) -> object:
         return frontier.retry()
@@ -355,19 +370,20 @@ class Player:
     def _archive(self, step: Step, frontier: Frontier) -> object:
         """The second half of the archive file was lost."""
         frontier.record_warcs([WarcRow("w", self._archived // 2, 0)] if self._archived > 1 else [])
-        return frontier.requeue_archive("w", [(self._archived // 2, self._archived)])
+        count = frontier.requeue_archive("w", [(self._archived // 2, self._archived)])
+        self._restart()
+        return count
 
     # What can be seen
 
     def look(self) -> dict[str, object]:
         """Everything that a frontier tells of itself."""
         frontier = self._frontier
-        names = self._names()
-        rows = {}
-        for url in names.values():
-            row = frontier.find(url)
-            assert row is not None
-            rows[url] = structs.asdict(row) | {"row": 0, "parent": names.get(row.parent, "")}
+        known = {url: row for url in URLS if (row := frontier.find(url)) is not None}
+        names = {row.row: url for url, row in known.items()}
+        rows = {
+            url: structs.asdict(row) | {"row": 0, "parent": names.get(row.parent, "")} for url, row in known.items()
+        }
         summary = structs.asdict(frontier.summary(top=1000, tell=("robots", "too-large")))
         summary["told"] = {reason: count for reason, (count, _) in summary["told"].items()}
         loaded: dict[str, object] = {}

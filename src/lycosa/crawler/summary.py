@@ -142,7 +142,9 @@ _ENDINGS = {
 def _lines(report: CrawlReport) -> list[str]:
     rate = report.pages / report.seconds if report.seconds else 0.0
     requests = counted(report.requests, "request")
-    speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s), {requests}, {report.bytes / 1e6:,.1f} MB"
+    own = f"{requests}, {report.bytes / 1e6:,.1f} MB" + (" by this one" if report.machines else "")
+    together = " by all machines" if report.machines else ""
+    speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s){together}, {own}"
     pages = counted(report.pages, "page")
     if report.round == 1:
         lines = [f"{pages} stored in {speed}. {_ENDINGS[report.ended_by]}"]

@@ -437,7 +437,7 @@ class MemoryFrontier:
         return self._fetch_again([(row, self._round) for row in rows])
 
     def requeue_reason(self, reason: str) -> int:
-        return self.requeue([url.row for url in self._tables.urls if url.reason == reason])
+        return self._fetch_again([(url.row, max(url.round, 1)) for url in self._tables.urls if url.reason == reason])
 
     def cap_waits(self, latest: float) -> None:
         for url in self._tables.urls:

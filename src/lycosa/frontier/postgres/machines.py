@@ -69,7 +69,7 @@ def listing(connection: PostgresConnection) -> list[MachineStatus]:
             MachineStatus(
                 name=name,
                 workers=workers,
-                workers_alive=alive,
+                workers_alive=alive if ended_by is None else 0,
                 leases=leases,
                 workers_late=late,
                 silent_s=None if silent_s is None else max(0.0, float(silent_s)),
