@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from support.frontier_histories import Player, Step, histories
 from support.postgres_server import PostgresServer
 
@@ -21,7 +21,7 @@ from lycosa.frontier.contract import Frontier
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 
-EXAMPLES = int(os.environ.get("LYCOSA_HISTORIES", "8"))
+EXAMPLES = int(os.environ.get("LYCOSA_HISTORIES", "4"))
 
 LOOK_EVERY = 5  # steps
 
@@ -30,6 +30,7 @@ _settings = settings(
     max_examples=EXAMPLES,
     deadline=None,
     derandomize=EXAMPLES < 100,
+    phases=list(Phase) if EXAMPLES >= 100 else [Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
 )
 

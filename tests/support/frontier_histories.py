@@ -241,6 +241,8 @@ class Player:
 
     def _commit(self, step: Step, frontier: Frontier) -> object:
         found = {one.url: self._discover(one) for one in step.found}
+        if step.max_depth >= 0:  # a needed URL that the same commit opens for its depth has another parent in SQLite
+            found = {url: structs.replace(one, needed=False) for url, one in found.items()}
         outcomes: dict[str, Outcome] = {}
         under_way = self._under_way[step.worker]
         for ending in step.endings:
