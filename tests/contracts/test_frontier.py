@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lycosa.frontier.contract import Frontier, LeaseLost
+from lycosa.frontier.contract import Frontier, LeaseLost, suspended
 from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import Batch, Discovery, HostRow, Outcome, PageRow, RobotsRow, State, Verdict, WarcRow
 from lycosa.urls import host_of, url_id
@@ -528,10 +528,9 @@ def test_values_are_kept_with_the_collection(open_frontier: Open) -> None:
 def test_a_suspended_frontier_still_answers(frontier: Frontier) -> None:
     """Between fork and join the supervisor's frontier holds nothing open, and works."""
     put(frontier, found("http://a.test/"))
-    frontier.suspend()
-    assert frontier.pending()
-    assert frontier.strike(1) == 1
-    frontier.resume()
+    with suspended(frontier):
+        assert frontier.pending()
+        assert frontier.strike(1) == 1
     assert put(frontier, done=(fetched(frontier, "http://a.test/"),)).stored == 1
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -12,7 +14,10 @@ from lycosa.config.command_options import collection_option
 @click.command(short_help="Tell what a collection holds, also while it grows.")
 @collection_option
 @click.option(
-    "--format", "form", type=click.Choice(["text", "jsonl"]), help="Default: text on a terminal, jsonl in a pipe."
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl", "prometheus"]),
+    help="Default: text on a terminal, jsonl in a pipe.",
 )
 def status(collection: str, form: str | None) -> None:
     """Tell what a collection holds and how its crawl stands, also while it is running.
@@ -20,14 +25,38 @@ def status(collection: str, form: str | None) -> None:
     \b
     lycosa status
     lycosa status --collection news --format jsonl
+    lycosa status --format prometheus > /var/lib/node_exporter/lycosa.prom
     """
     import msgspec
 
-    from lycosa.collection.status import format_status, read_status
+    from lycosa.crawler.cluster_status import find_shared, format_cluster_status, read_cluster_status
     from lycosa.output.table import printable
 
-    collection_status = read_status(collection)
-    if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
-        click.echo(msgspec.json.encode(collection_status).decode())
+    folder = Path(collection)
+    form = form or ("text" if sys.stdout.isatty() else "jsonl")
+    shared = find_shared(folder)
+    if form == "prometheus":
+        click.echo(_metrics(folder), nl=False)
+    elif shared is not None:
+        status_of_all = read_cluster_status(shared, folder)
+        text = format_cluster_status(status_of_all) if form == "text" else ""
+        _print(text or msgspec.json.encode(status_of_all).decode(), printable)
     else:
-        click.echo("\n".join(printable(line) for line in format_status(collection_status).splitlines()))
+        from lycosa.collection.status import format_status, read_status
+
+        own = read_status(folder)
+        _print(format_status(own) if form == "text" else msgspec.json.encode(own).decode(), printable)
+
+
+def _print(text: str, clean: Callable[[str], str]) -> None:
+    click.echo("\n".join(clean(line) for line in text.splitlines()))
+
+
+def _metrics(folder: Path) -> str:
+    from lycosa.collection.metrics import read_metrics
+    from lycosa.crawler.cluster_status import cluster_metrics, find_shared, read_cluster_status
+    from lycosa.output.prometheus import format_metrics
+
+    shared = find_shared(folder)
+    metrics = read_metrics(folder) if shared is None else cluster_metrics(read_cluster_status(shared, folder))
+    return format_metrics(metrics, {"collection": folder.absolute().name})

@@ -15,7 +15,7 @@ from lycosa import clock
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.settings import Mission
 from lycosa.errors import DiskFull
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import WorkerFrontier
 from lycosa.frontier.partitions import LeasedPartitions
 from lycosa.intake.batch import PendingBatch
 from lycosa.model import Batch, Committed, Discovery, State
@@ -97,7 +97,7 @@ class BatchWriter:
     """Writes the batches of one worker."""
 
     def __init__(
-        self, mission: Mission, slot: int, *, frontier: Frontier, archive: ArchiveWriter, shared: SharedState
+        self, mission: Mission, slot: int, *, frontier: WorkerFrontier, archive: ArchiveWriter, shared: SharedState
     ) -> None:
         self._mission = mission
         self._slot = slot

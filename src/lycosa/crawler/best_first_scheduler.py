@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from lycosa.config.settings import Mission
 from lycosa.crawler.target_loading import TargetLoader
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import WorkerFrontier
 from lycosa.intake.link_scoring import LinkScoring
 from lycosa.judge.priority.focus import Focus
 from lycosa.judge.priority.policy import AGE
@@ -34,7 +34,7 @@ class BestFirstScheduler:
         loader: TargetLoader,
         mission: Mission,
         *,
-        frontier: Frontier,
+        frontier: WorkerFrontier,
         workers: int,
         make_queue: MakeQueue,
     ) -> None:

@@ -15,7 +15,7 @@ from lycosa.config.settings import FetchSettings, Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.crawler.browsers import fetch_again
 from lycosa.errors import UsageError
-from lycosa.frontier.contract import UNIFORM, Frontier
+from lycosa.frontier.contract import UNIFORM, Frontier, FrontierStatistics, RunFrontier
 from lycosa.intake.batch import PendingBatch
 from lycosa.judge.admission.rules import Rules, UrlJudge
 from lycosa.judge.admission.traps import Tallies
@@ -63,13 +63,13 @@ def resume(
     return notes + _fetch_rest(mission, before, frontier)
 
 
-def retry_failed(frontier: Frontier) -> list[str]:
+def retry_failed(frontier: RunFrontier) -> list[str]:
     """Try again what failed, and what was kept in part."""
     count = frontier.retry() + sum(map(frontier.requeue_reason, _PARTS))
     return [f"Of what failed, {counted(count, 'URL', 'is')} tried again."]
 
 
-def _last_mission(frontier: Frontier) -> Mission | None:
+def _last_mission(frontier: FrontierStatistics) -> Mission | None:
     """The mission of the last run; None where it cannot be read any more."""
     try:
         return load(text=frontier.meta("mission") or "").mission
@@ -126,7 +126,7 @@ def _holding(fetch: FetchSettings) -> list[str]:
     return [reason for reason, holds in rules.items() if holds]
 
 
-def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
+def _store_now(mission: Mission, frontier: RunFrontier) -> list[str]:
     """Fetch pages that were read and not stored once more, if nothing stands against storing them now."""
     count = frontier.requeue_reason("not-quarry") if mission.keep.what == "everything" else 0
     count += frontier.requeue_reason("dropped-type") if not mission.keep.drop else 0
@@ -134,7 +134,7 @@ def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
     return [f"Of what was read and not stored, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 
-def _fetch_rest(mission: Mission, before: Mission | None, frontier: Frontier) -> list[str]:
+def _fetch_rest(mission: Mission, before: Mission | None, frontier: RunFrontier) -> list[str]:
     """Fetch pages once more of which a limit let only a part be taken, if the limit is higher now."""
     if before is None:
         return []

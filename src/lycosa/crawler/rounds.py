@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from lycosa.config.settings import LimitSettings, RecrawlSettings
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import RunFrontier
 from lycosa.intake.revisits import HOUR_S, step_of
 
 NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed after this time
@@ -21,7 +21,7 @@ Say = Callable[[str], None]
 
 
 def begin(
-    frontier: Frontier, recrawl: RecrawlSettings, *, anew: bool, everything: bool, limits: LimitSettings
+    frontier: RunFrontier, recrawl: RecrawlSettings, *, anew: bool, everything: bool, limits: LimitSettings
 ) -> list[str]:
     """Begin the next round if one is asked for and the last one is finished; returns what was done, for people."""
     last, notes = frontier.rounds()[-1], []
@@ -41,12 +41,12 @@ def begin(
     return notes
 
 
-def end(frontier: Frontier, ended_by: str) -> None:
+def end(frontier: RunFrontier, ended_by: str) -> None:
     """Record whether the round is finished."""
     frontier.end_round(now=time.time() if ended_by in ("", "limit") else None, why=ended_by)
 
 
-def next_start(frontier: Frontier, recrawl: RecrawlSettings, *, began: float, ended_by: str) -> float:
+def next_start(frontier: RunFrontier, recrawl: RecrawlSettings, *, began: float, ended_by: str) -> float:
     """When the next round begins; a round that its time limit interrupted goes on one period after this run of it."""
     start = began if ended_by == "time" else frontier.rounds()[-1].started
     return start + recrawl.period_h * HOUR_S

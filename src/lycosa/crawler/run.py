@@ -26,6 +26,7 @@ from lycosa.crawler.browsers import Browsers, refuse_browserless
 from lycosa.crawler.cluster_limit import ClusterLimit
 from lycosa.crawler.disk_guard import DiskGuard
 from lycosa.crawler.frontier_choice import make_frontier
+from lycosa.crawler.machine_reports import MachineReports
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.crawler.resume import resume, retry_failed
 from lycosa.crawler.summary import CrawlReport, make_report
@@ -35,7 +36,7 @@ from lycosa.disk import make_fault, replace_text
 from lycosa.errors import CollectionError, Damaged, DiskFull, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
-from lycosa.frontier.contract import UNIFORM, Frontier, SharedFrontier
+from lycosa.frontier.contract import UNIFORM, Frontier, RunFrontier, SharedFrontier, suspended
 from lycosa.frontier.postgres.address import machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.guarded_quarry import warm
@@ -223,6 +224,7 @@ def _crawl(
     shared = SharedState(workers, folder=str(spool))
     before = frontier.stored()
     cluster_limit = None
+    machine_reports = MachineReports(frontier, shared) if isinstance(frontier, SharedFrontier) else None
     if not isinstance(frontier, SharedFrontier):
         shared.set_limit(before, mission.limits.pages)
     elif mission.limits.pages > 0:
@@ -255,15 +257,14 @@ def _crawl(
         browsers=browsers,
         disk_guard=DiskGuard(folder, mission.keep),
         cluster_limit=cluster_limit,
+        machine_reports=machine_reports,
     )
-    frontier.suspend()  # no open database may cross a fork
     mover = ArchiveMover(mission, folder)
     with _extracting(mission, options, folder) as extraction:
-        with mover.moving(shared):
+        with suspended(frontier), mover.moving(shared):  # no open database may cross a fork
             supervisor.run()
         if supervisor.ended_by == "damaged":
             raise Damaged(f"{folder / 'crawl.db'} is damaged.")
-        frontier.resume()
         if cluster_limit is not None:
             cluster_limit.end()
         # On a full disk the rest is left to the next run.
@@ -274,12 +275,13 @@ def _crawl(
         shutil.rmtree(spool, ignore_errors=True)
         report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)
         report.replaced = supervisor.replaced
-        if isinstance(frontier, SharedFrontier):
+        if machine_reports is not None and isinstance(frontier, SharedFrontier):
+            machine_reports.end(report.ended_by)
             frontier.clear_leases()  # it is no longer at work
-            frontier.suspend()
-            moved = mover.move_rest()
-            frontier.resume()
+            with suspended(frontier):
+                moved = mover.move_rest()
             report.archive = tell_archive(mission, frontier, moved)
+            report.machines = frontier.machines()
         with spare:
             rounds.end(frontier, report.ended_by)
         if mission.recrawl.period_h:
@@ -337,7 +339,7 @@ def _extracting(
 
 
 def _late_seeds(
-    mission: Mission, frontier: Frontier, seeds: list[str], url_judge: UrlJudge | None
+    mission: Mission, frontier: RunFrontier, seeds: list[str], url_judge: UrlJudge | None
 ) -> Callable[[], bool]:
     """At the end, judge again what was out of scope before it was known that seeds had moved."""
     count = len(seeds)
@@ -367,7 +369,7 @@ def _record_state(held: CollectionLock, folder: Path) -> None:
         held.record_state(folder / "crawl.db")
 
 
-def _add_seeds(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:
+def _add_seeds(mission: Mission, frontier: RunFrontier, written: Mapping[str, str]) -> list[str]:
     """Put the mission's seeds into the frontier; returns all seeds of the collection, earlier ones included."""
     discoveries = []
     for seed in mission.seeds:

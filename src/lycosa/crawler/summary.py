@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from lycosa import clock
 from lycosa.config.settings import Mission
-from lycosa.frontier.contract import EVENTS, Frontier
+from lycosa.crawler.cluster_status import list_machines
+from lycosa.frontier.contract import EVENTS, FrontierStatistics, MachineStatus
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.wording import counted
 from lycosa.politeness.shared_state import Cell, SharedState
@@ -44,6 +45,7 @@ class CrawlReport(Struct):
     replaced: int = 0  # workers that died and were started anew
     cut: int = 0  # pages of the collection that were cut at a size limit
     cut_pages: dict[str, str] = {}  # the first of them, and the limit
+    machines: list[MachineStatus] = []  # of a shared crawl, what each of them did in its run
     told: dict[str, tuple[int, str]] = {}  # what bounds may have lost, by reason: how many URLs, and one of them
 
     def add_extraction(self, lines: list[str], *, ended_by: str) -> None:
@@ -65,7 +67,7 @@ class CrawlReport(Struct):
 
 def make_report(
     mission: Mission,
-    frontier: Frontier,
+    frontier: FrontierStatistics,
     shared: SharedState,
     *,
     before: int,
@@ -141,7 +143,9 @@ _ENDINGS = {
 def _lines(report: CrawlReport) -> list[str]:
     rate = report.pages / report.seconds if report.seconds else 0.0
     requests = counted(report.requests, "request")
-    speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s), {requests}, {report.bytes / 1e6:,.1f} MB"
+    own = f"{requests}, {report.bytes / 1e6:,.1f} MB" + (" by this one" if report.machines else "")
+    together = " by all machines" if report.machines else ""
+    speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s){together}, {own}"
     pages = counted(report.pages, "page")
     if report.round == 1:
         lines = [f"{pages} stored in {speed}. {_ENDINGS[report.ended_by]}"]
@@ -162,6 +166,8 @@ def _lines(report: CrawlReport) -> list[str]:
     ):
         if counts:
             lines.append(f"  by {title:7}" + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    if report.machines:
+        lines += [f"  {line}" for line in list_machines(report.machines)]
     failed = report.states.get(STATE_NAMES[State.FAILED], 0)
     if failed and not report.ended_by:
         lines.append(f"  {failed:,} failed: lycosa crawl --retry tries {'it' if failed == 1 else 'them'} again")

@@ -17,9 +17,10 @@ from lycosa.config.settings import Mission
 from lycosa.crawler.browsers import Browsers
 from lycosa.crawler.cluster_limit import ClusterLimit
 from lycosa.crawler.disk_guard import DiskGuard
+from lycosa.crawler.machine_reports import MachineReports
 from lycosa.crawler.progress import CrawlProgress
 from lycosa.errors import Damaged, DiskFull
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import RunFrontier
 from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.process import die_with_parent, interruptible
 
@@ -40,7 +41,7 @@ class Supervisor:
     def __init__(
         self,
         mission: Mission,
-        frontier: Frontier,
+        frontier: RunFrontier,
         shared: SharedState,
         *,
         start: Start,
@@ -49,6 +50,7 @@ class Supervisor:
         browsers: Browsers,
         disk_guard: DiskGuard,
         cluster_limit: ClusterLimit | None = None,
+        machine_reports: MachineReports | None = None,
     ) -> None:
         self.mission = mission
         self.frontier = frontier
@@ -59,6 +61,7 @@ class Supervisor:
         self._browsers = browsers
         self._disk_guard = disk_guard
         self._cluster_limit = cluster_limit
+        self._machine_reports = machine_reports
         self._pids: dict[int, int] = {}  # pid -> slot
         self._notices = [0] * shared.workers  # of each worker, how many were told
         self._interrupts = 0
@@ -89,6 +92,8 @@ class Supervisor:
                     continue
                 self._tell_notices()
                 self._progress.update(self.shared)
+                if self._machine_reports is not None:
+                    self._machine_reports.update()
                 self._check_disk()
                 before, requests = requests, self.shared.total(Cell.REQUESTS)
                 is_idle = self._is_idle()

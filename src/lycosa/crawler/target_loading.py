@@ -6,7 +6,7 @@ import time
 from typing import Protocol
 
 from lycosa.crawler.batch_commit import BatchTiming
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import WorkerFrontier
 from lycosa.intake.link_follower import LinkFollower
 from lycosa.model import State
 from lycosa.politeness.host_queue import HostQueue
@@ -24,7 +24,7 @@ class QueueFiller(Protocol):
 class TargetLoader:
     """Loads targets for one worker; targets on origins that were given up fail without a request."""
 
-    def __init__(self, frontier: Frontier, timing: BatchTiming, links: LinkFollower | None = None) -> None:
+    def __init__(self, frontier: WorkerFrontier, timing: BatchTiming, links: LinkFollower | None = None) -> None:
         """`links` hear of seeds that moved."""
         self._frontier = frontier
         self._links = links

@@ -26,7 +26,7 @@ from lycosa.crawler.rendering import Rendering
 from lycosa.crawler.target_loading import QueueFiller, TargetLoader
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
-from lycosa.frontier.contract import Frontier, LeaseLost
+from lycosa.frontier.contract import LeaseLost, WorkerFrontier
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.link_scoring import LinkScoring
@@ -79,7 +79,7 @@ class Worker:
         mission: Mission,
         place: WorkerPlace,
         *,
-        frontier: Frontier,
+        frontier: WorkerFrontier,
         archive: ArchiveWriter,
         client: Client,
         rules: Rules,

@@ -7,7 +7,8 @@ the lease holds. Times are Unix times given by the caller, so that tests have th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -110,8 +111,63 @@ class UrlRow(Struct):
 UNIFORM = "uniform"
 
 
-class Frontier(Protocol):
-    """Knows every URL ever seen, what became of it, and which is next for each host."""
+class FrontierStatistics(Protocol):
+    """What a frontier tells of itself; nothing of it changes anything."""
+
+    def rounds(self) -> list[RoundRow]:
+        """Every round with its figures, the first one first."""
+
+    def seeds(self) -> list[str]:
+        """The URLs of all seeds, and of what they moved to: links that were committed as seeds."""
+
+    def given_seeds(self) -> list[str]:
+        """The seeds that the user gave, without those that they moved to."""
+
+    def failed_seeds(self) -> dict[str, str]:
+        """The seeds given that could not be fetched, and why; redirects are followed."""
+
+    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+        """How many pages were cut at a size limit; and of the first of them the media types, by URL."""
+
+    def host(self, name: str) -> HostRow:
+        """What is remembered of a host; an empty row for an unknown one."""
+
+    def find(self, url: str) -> UrlRow | None:
+        """What is known of a normalised URL; None when it was never seen."""
+
+    def tallies(self, host: str) -> dict[str, int]:
+        """The trap counters of a host."""
+
+    def robots(self, origin: str) -> RobotsRow | None:
+        """The robots.txt kept for an origin."""
+
+    def warcs(self) -> list[WarcRow]:
+        """What is known of each archive file."""
+
+    def counts(self) -> dict[int, int]:
+        """How many URLs are in each state; in constant time."""
+
+    def stored(self) -> int:
+        """The pages of this round that count against the page limit; in constant time."""
+
+    def pages(self) -> int:
+        """The pages that the collection holds, equal content counted once; in constant time."""
+
+    def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
+        """The most frequent reasons, types, hosts and statuses; `tell`: reasons that an example is wanted of."""
+
+    def pending(self) -> bool:
+        """Whether anything is left to fetch, now or later; in constant time."""
+
+    def meta(self, key: str) -> str | None:
+        """A value kept with the collection."""
+
+    def close(self) -> None:
+        """Give everything back; further calls are an error."""
+
+
+class WorkerFrontier(FrontierStatistics, Protocol):
+    """What a worker does with a frontier: it leases partitions, loads targets and commits what became of them."""
 
     def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
         """Take free and expired partitions until `owner` has `want` of them; returns those that are new."""
@@ -124,6 +180,57 @@ class Frontier(Protocol):
 
     def share(self) -> int | None:
         """How many partitions each worker is to hold, as machines come and go; None: as many as it leased."""
+
+    def hosts(self, parts: Iterable[int]) -> list[HostRow]:
+        """The hosts of these partitions that have pending URLs."""
+
+    def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
+        """The best pending URLs of a host, highest score first, then oldest; without the rows in `skip`."""
+
+    def due(self, parts: Iterable[int], now: float) -> list[str]:
+        """Make pending what has waited long enough; returns its hosts."""
+
+    def next_due(self, parts: Iterable[int]) -> float | None:
+        """When the first of the waiting URLs of these partitions is due."""
+
+    def inbox(self, parts: Iterable[int]) -> list[str]:
+        """The hosts of these partitions to which others gave URLs since the last call."""
+
+    def commit(self, batch: Batch, *, owner: str, now: float, max_depth: int = -1) -> Committed:
+        """Write a batch whole, or raise `LeaseLost` and write nothing.
+
+        With `max_depth` from 0 on, a shorter way to a known URL lowers its depth and that of all that it led to, and
+        opens what had been rejected for its depth alone. A link with policy data to a known URL that waits raises its
+        score; one that is followed opens a URL to which only `BARRED` links had led.
+        """
+
+    def lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
+        """The sums of what policies learned, under the keys that changed after a stamp; and the stamp of the last."""
+
+    def content_holder(self, digest: bytes) -> ContentHolder | None:
+        """Row number, URL and time of the page that brought this content first."""
+
+    def content_place(self, digest: bytes) -> ArchivePlace | None:
+        """Archive file, offset and length of the record that holds this content."""
+
+    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
+        """End all pending URLs of a host, or those that begin with `under`, with this state; returns how many."""
+
+    def readmit(self, host: str, reason: str, *, limit: int) -> int:
+        """Make pending the best of a host's URLs that were rejected for this reason; returns how many."""
+
+    def holds(self, url_hash: int) -> bool:
+        """Whether a URL is surely known and was not refused when it came, without a query; False: perhaps not."""
+
+    def recall(self, url: str) -> tuple[int, str] | None:
+        """State and reason of a normalised URL, quickly; None if it is not known, or others have just added it."""
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep a value with the collection."""
+
+
+class RunFrontier(FrontierStatistics, Protocol):
+    """What a run does with a frontier before, between and after its workers: rounds, seeds, repairs."""
 
     def release_slot(self, slot: int) -> None:
         """Take all partitions from a worker of this machine that died; its owner's name ends in `:slot`."""
@@ -146,70 +253,14 @@ class Frontier(Protocol):
     def end_round(self, *, now: float | None, why: str) -> None:
         """Record that the round ended, or (`now` is None) that it is open again."""
 
-    def rounds(self) -> list[RoundRow]:
-        """Every round with its figures, the first one first."""
-
     def add_seeds(self, discoveries: Iterable[Discovery], *, max_depth: int = -1) -> int:
         """Add seeds, and open known ones that had been rejected; returns how many were unknown."""
-
-    def seeds(self) -> list[str]:
-        """The URLs of all seeds, and of what they moved to: links that were committed as seeds."""
-
-    def given_seeds(self) -> list[str]:
-        """The seeds that the user gave, without those that they moved to."""
-
-    def failed_seeds(self) -> dict[str, str]:
-        """The seeds given that could not be fetched, and why; redirects are followed."""
-
-    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
-        """How many pages were cut at a size limit; and of the first of them the media types, by URL."""
-
-    def hosts(self, parts: Iterable[int]) -> list[HostRow]:
-        """The hosts of these partitions that have pending URLs."""
-
-    def host(self, name: str) -> HostRow:
-        """What is remembered of a host; an empty row for an unknown one."""
-
-    def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
-        """The best pending URLs of a host, highest score first, then oldest; without the rows in `skip`."""
 
     def target(self, n: int) -> Target | None:
         """One pending URL as `load` gives it; None if it is not pending."""
 
-    def due(self, parts: Iterable[int], now: float) -> list[str]:
-        """Make pending what has waited long enough; returns its hosts."""
-
-    def next_due(self, parts: Iterable[int]) -> float | None:
-        """When the first of the waiting URLs of these partitions is due."""
-
-    def inbox(self, parts: Iterable[int]) -> list[str]:
-        """The hosts of these partitions to which others gave URLs since the last call."""
-
-    def commit(self, batch: Batch, *, owner: str, now: float, max_depth: int = -1) -> Committed:
-        """Write a batch whole, or raise `LeaseLost` and write nothing.
-
-        With `max_depth` from 0 on, a shorter way to a known URL lowers its depth and that of all that it led to, and
-        opens what had been rejected for its depth alone. A link with policy data to a known URL that waits raises its
-        score; one that is followed opens a URL to which only `BARRED` links had led.
-        """
-
-    def lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
-        """The sums of what policies learned, under the keys that changed after a stamp; and the stamp of the last."""
-
     def forget_lessons(self) -> None:
         """Forget what policies learned: it was written by another version."""
-
-    def content_holder(self, digest: bytes) -> ContentHolder | None:
-        """Row number, URL and time of the page that brought this content first."""
-
-    def content_place(self, digest: bytes) -> ArchivePlace | None:
-        """Archive file, offset and length of the record that holds this content."""
-
-    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
-        """End all pending URLs of a host, or those that begin with `under`, with this state; returns how many."""
-
-    def readmit(self, host: str, reason: str, *, limit: int) -> int:
-        """Make pending the best of a host's URLs that were rejected for this reason; returns how many."""
 
     def set_aside(self, n: int, reason: str) -> None:
         """End one URL as failed."""
@@ -235,47 +286,20 @@ class Frontier(Protocol):
     def strike(self, n: int) -> int:
         """Count a worker that died of this page; returns how many did."""
 
-    def find(self, url: str) -> UrlRow | None:
-        """What is known of a normalised URL; None when it was never seen."""
-
-    def holds(self, url_hash: int) -> bool:
-        """Whether a URL is surely known and was not refused when it came, without a query; False: perhaps not."""
-
-    def recall(self, url: str) -> tuple[int, str] | None:
-        """State and reason of a normalised URL, quickly; None if it is not known, or others have just added it."""
-
-    def robots(self, origin: str) -> RobotsRow | None:
-        """The robots.txt kept for an origin."""
-
-    def tallies(self, host: str) -> dict[str, int]:
-        """The trap counters of a host."""
-
-    def warcs(self) -> list[WarcRow]:
-        """What is known of each archive file."""
-
     def record_warcs(self, rows: Iterable[WarcRow]) -> None:
         """Record how archive files were found; one of size 0 is forgotten."""
 
-    def counts(self) -> dict[int, int]:
-        """How many URLs are in each state; in constant time."""
-
-    def stored(self) -> int:
-        """The pages of this round that count against the page limit; in constant time."""
-
-    def pages(self) -> int:
-        """The pages that the collection holds, equal content counted once; in constant time."""
-
-    def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
-        """The most frequent reasons, types, hosts and statuses; `tell`: reasons that an example is wanted of."""
-
-    def pending(self) -> bool:
-        """Whether anything is left to fetch, now or later; in constant time."""
-
-    def meta(self, key: str) -> str | None:
-        """A value kept with the collection."""
-
     def set_meta(self, key: str, value: str) -> None:
         """Keep a value with the collection."""
+
+
+class Frontier(WorkerFrontier, RunFrontier, Protocol):
+    """Knows every URL ever seen, what became of it, and which is next for each host."""
+
+
+@runtime_checkable
+class Suspendable(Protocol):
+    """Something with an open file or connection, which must not cross a fork."""
 
     def suspend(self) -> None:
         """Hold no resource between calls, so that the process may fork; calls still work."""
@@ -283,8 +307,52 @@ class Frontier(Protocol):
     def resume(self) -> None:
         """Work as usual again."""
 
-    def close(self) -> None:
-        """Give everything back; further calls are an error."""
+
+@contextmanager
+def suspended(frontier: object) -> Iterator[None]:
+    """Let a frontier hold no resource within the block, in which the process forks."""
+    if not isinstance(frontier, Suspendable):
+        yield
+        return
+    frontier.suspend()
+    try:
+        yield
+    finally:
+        frontier.resume()
+
+
+class MachineFigures(Struct):
+    """What a machine tells of its run while it is under way."""
+
+    workers: int
+    seconds: float  # since the run began
+    pages: int
+    requests: int
+    bytes: int
+    pages_per_minute: float = 0.0  # of the last minute
+    ended_by: str | None = None  # as in a report; None: it is under way
+
+
+class MachineStatus(Struct):
+    """What is known of one of the machines that share a collection."""
+
+    name: str
+    workers: int  # that it started
+    workers_alive: int  # whose leases hold
+    workers_late: int  # whose leases are over, and were not taken by others yet
+    leases: int
+    silent_s: float | None  # since it told of itself; None: it never did
+    run_s: float  # of its run
+    pages: int
+    requests: int
+    bytes: int
+    pages_per_minute: float
+    ended_by: str | None
+    permits_granted: int = 0
+    permits_used: int = 0
+    archive_files: int = 0
+    archive_bytes: int = 0
+    archive_files_here: int = 0  # that are on the machine alone
 
 
 @runtime_checkable
@@ -320,6 +388,12 @@ class SharedFrontier(Frontier, Protocol):
 
     def forget_machine(self, machine: str) -> tuple[int, int]:
         """Fetch again what only a machine that is gone held; returns how many files and pages that are."""
+
+    def report_machine(self, figures: MachineFigures) -> bool:
+        """Record what this machine has done, without waiting for a server that does not answer: False."""
+
+    def machines(self) -> list[MachineStatus]:
+        """Every machine that has worked on the collection, by name."""
 
 
 def statuses_of(number: int) -> str:

@@ -73,12 +73,6 @@ class MemoryFrontier:
         other._tables = self._tables
         return other
 
-    def suspend(self) -> None:
-        pass
-
-    def resume(self) -> None:
-        pass
-
     def close(self) -> None:
         pass
 
@@ -443,7 +437,7 @@ class MemoryFrontier:
         return self._fetch_again([(row, self._round) for row in rows])
 
     def requeue_reason(self, reason: str) -> int:
-        return self.requeue([url.row for url in self._tables.urls if url.reason == reason])
+        return self._fetch_again([(url.row, max(url.round, 1)) for url in self._tables.urls if url.reason == reason])
 
     def cap_waits(self, latest: float) -> None:
         for url in self._tables.urls:

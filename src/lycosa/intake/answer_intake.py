@@ -21,7 +21,7 @@ from lycosa.config.settings import Mission
 from lycosa.extract.pdf_process import PdfProcess
 from lycosa.fetch.response_body import TEXT_HEAD, read_content
 from lycosa.frontier import link_codec
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import WorkerFrontier
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.browser_choice import RENDER, BrowserChoice
 from lycosa.intake.content_dedup import RENDERED_TYPE
@@ -62,7 +62,7 @@ class AnswerIntake:
         rules: Rules,
         *,
         archive: ArchiveWriter,
-        frontier: Frontier,
+        frontier: WorkerFrontier,
         revisits: Revisits,
         crawl_log: CrawlLog,
         guarded_quarry: GuardedQuarry | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lycosa.archive.digests import digest_of, is_core
 from lycosa.archive.writer import ArchiveWriter, Profile
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import WorkerFrontier
 from lycosa.model import Answer, ArchivePlace, ContentHolder
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
@@ -15,7 +15,7 @@ RENDERED_TYPE = "text/html; charset=utf-8"
 class ContentDedup:
     """Finds the page that holds a content already, and writes the records of one worker that refer to another one."""
 
-    def __init__(self, archive: ArchiveWriter, frontier: Frontier) -> None:
+    def __init__(self, archive: ArchiveWriter, frontier: WorkerFrontier) -> None:
         self._archive = archive
         self._frontier = frontier
         self._digests: dict[bytes, ContentHolder] = {}

@@ -11,7 +11,7 @@ from lycosa.config.settings import Mission
 from lycosa.fetch.headers import parse_link_header
 from lycosa.fetch.robots import MAX_SITEMAPS
 from lycosa.frontier import link_codec
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import WorkerFrontier
 from lycosa.frontier.seen import Seen
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.guarded_quarry import GuardedQuarry
@@ -41,7 +41,7 @@ class LinkFollower:
         mission: Mission,
         rules: Rules,
         *,
-        frontier: Frontier,
+        frontier: WorkerFrontier,
         batch: PendingBatch,
         crawl_log: CrawlLog,
         first_sequence: int,

@@ -13,7 +13,7 @@ from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import Mission
 from lycosa.fetch.validators import DISTRUSTED, make_validators
 from lycosa.frontier import link_codec
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import WorkerFrontier
 from lycosa.intake.content_dedup import ContentDedup
 from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.storage_rules import make_storage_rules
@@ -39,7 +39,9 @@ NO_VALIDATORS = ("", "")  # to be asked for without a condition
 class PageStorage:
     """Stores the answers of one worker in the archive, and fills their outcomes."""
 
-    def __init__(self, mission: Mission, *, archive: ArchiveWriter, frontier: Frontier, revisits: Revisits) -> None:
+    def __init__(
+        self, mission: Mission, *, archive: ArchiveWriter, frontier: WorkerFrontier, revisits: Revisits
+    ) -> None:
         self._archive = archive
         self._frontier = frontier
         self._revisits = revisits

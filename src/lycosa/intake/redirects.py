@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lycosa import urls
 from lycosa.config.settings import FetchSettings
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import WorkerFrontier
 from lycosa.model import Answer, Link, Outcome, State, Target
 from lycosa.parse import Doc
 
@@ -21,7 +21,7 @@ def is_move(link: Link, doc: Doc, target: Target) -> bool:
 class RedirectLoops:
     """The latest redirects, which may not be committed yet, and those that the frontier knows."""
 
-    def __init__(self, frontier: Frontier, fetch: FetchSettings) -> None:
+    def __init__(self, frontier: WorkerFrontier, fetch: FetchSettings) -> None:
         self._frontier = frontier
         self._fetch = fetch
         self._latest: dict[str, str] = {}

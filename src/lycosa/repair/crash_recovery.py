@@ -14,7 +14,7 @@ from lycosa.archive.reader import iter_records
 from lycosa.archive.repair import Span, apply_repair, inspect, sync_files, truncate
 from lycosa.archive.writer import ASIDE, ArchiveWriter
 from lycosa.collection.lock import stamp_of
-from lycosa.frontier.contract import Frontier, SharedFrontier, UrlRow
+from lycosa.frontier.contract import Frontier, RunFrontier, SharedFrontier, UrlRow, suspended
 from lycosa.frontier.postgres.address import machine_of
 from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_damage
 from lycosa.model import State, WarcRow
@@ -69,7 +69,7 @@ class LossRepairs(NamedTuple):
     tails: dict[str, Span]  # by file, what was not committed and is left as it is
 
 
-def requeue_lost(archive: Path, frontier: Frontier, *, since: float = math.inf, cut: bool = False) -> LossRepairs:
+def requeue_lost(archive: Path, frontier: RunFrontier, *, since: float = math.inf, cut: bool = False) -> LossRepairs:
     """Have pages fetched again that the archive has lost, and make its files valid; what is too much is left or cut."""
     repairs = LossRepairs([], {})
     for repair in inspect(archive, frontier.warcs(), since=since):
@@ -84,7 +84,7 @@ def requeue_lost(archive: Path, frontier: Frontier, *, since: float = math.inf, 
     return repairs
 
 
-def _gather_side_files(folder: Path, frontier: Frontier, prefix: str) -> None:
+def _gather_side_files(folder: Path, frontier: RunFrontier, prefix: str) -> None:
     """Put the lines that a killed worker left in its side file where those of one that ended are.
 
     New bytes first, then one transaction, then the old files go: a kill leaves a file that the frontier does not know,
@@ -125,7 +125,7 @@ def _read_lines(path: Path) -> list[bytes] | None:
     return lines
 
 
-def _sync_archive(archive: Path, frontier: Frontier, *, besides: Collection[str] = ()) -> None:
+def _sync_archive(archive: Path, frontier: RunFrontier, *, besides: Collection[str] = ()) -> None:
     changed = sync_files(archive, [row for row in frontier.warcs() if row.name not in besides])
     if changed:
         frontier.record_warcs(changed)
@@ -156,9 +156,8 @@ def _replay_tails(setup: CollectionSetup, frontier: Frontier, tails: dict[str, S
             truncate(setup.archive / name, end)
         frontier.record_warcs(WarcRow(name, end) for name, end in ends.items())
         if wanted:
-            frontier.suspend()
-            add_answers(setup, catalogue)
-            frontier.resume()
+            with suspended(frontier):
+                add_answers(setup, catalogue)
     count = sum(end - start for start, end in tails.values())
     taken = counted(frontier.pages() - before, "page", "was")
     return f"{counted(count, 'byte')} of archive had not been committed; {taken} taken in."

@@ -14,10 +14,20 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import psycopg
 
 from lycosa import urls
+from lycosa.errors import CollectionError
 from lycosa.frontier import link_codec
-from lycosa.frontier.contract import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
+from lycosa.frontier.contract import Judge, LeaseLost, MachineFigures, MachineStatus, RoundRow, Span, Summary, UrlRow
 from lycosa.frontier.partitions import host_key, part_of, spans
-from lycosa.frontier.postgres import archive_losses, bulk_updates, permits, rounds, schema, segments, statistics
+from lycosa.frontier.postgres import (
+    archive_losses,
+    bulk_updates,
+    machines,
+    permits,
+    rounds,
+    schema,
+    segments,
+    statistics,
+)
 from lycosa.frontier.postgres.batch_transaction import PostgresBatch
 from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, connect, translate
 from lycosa.frontier.postgres.depths import Unpack
@@ -226,6 +236,29 @@ class PostgresFrontier:
     def stored_here(self) -> int:
         """The pages that this machine has stored under its permits."""
         return permits.used(self._connection, self.machine)
+
+    # Machines
+
+    def report_machine(self, figures: MachineFigures) -> bool:
+        """Record what this machine has done; by a connection of its own, as the other one may be waiting."""
+        own = PostgresConnection(self.address, self._connection.name, patience_s=0.0)
+        try:
+            own.write(lambda: machines.report(own, self.machine, figures))
+        except CollectionError:
+            return False
+        finally:
+            own.close()
+        return True
+
+    @_reading
+    def machines(self) -> list[MachineStatus]:
+        """Every machine that has worked on the collection, by name."""
+        return machines.listing(self._connection)
+
+    @_reading
+    def count_hosts(self) -> tuple[int, int]:
+        """How many hosts are known, and how many of them are left alone for longer than usual."""
+        return machines.count_hosts(self._connection)
 
     # Rounds
 

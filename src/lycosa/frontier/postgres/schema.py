@@ -15,7 +15,7 @@ from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier.partitions import PARTITIONS
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
-VERSION = 1
+VERSION = 2
 NUMBER_BITS = 44
 NUMBERS = (1 << NUMBER_BITS) - 1
 #: Row numbers that a worker takes at once.
@@ -25,6 +25,13 @@ SHARDS = 64
 
 _NAME = r"[a-z_][a-z0-9_]{0,40}"
 
+_MACHINE = """
+-- What each machine did in its run; times by the server's clock.
+CREATE TABLE machine (
+    name text PRIMARY KEY, workers int NOT NULL, began float8 NOT NULL, at float8 NOT NULL, pages bigint NOT NULL,
+    requests bigint NOT NULL, bytes bigint NOT NULL, rate float8 NOT NULL, ended_by text
+);
+"""
 _TABLES = f"""
 CREATE TABLE meta (key text PRIMARY KEY, value text);
 CREATE TABLE holder (
@@ -98,10 +105,10 @@ CREATE TABLE extracted (
     PRIMARY KEY (n, round, quarry)
 );
 CREATE TABLE lastmod (part smallint, n bigint, modified float8, PRIMARY KEY (part, n));
-"""
+{_MACHINE}"""
 
 #: What brings a collection of each version to the next one.
-_UPGRADES: dict[int, str] = {}
+_UPGRADES: dict[int, str] = {1: _MACHINE}
 
 
 def part_of_row(n: int) -> int:

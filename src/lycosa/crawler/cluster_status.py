@@ -1,0 +1,220 @@
+"""Status of a crawl that several machines share, from its database: what it holds now, who is at work, what lags."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.collection.metrics import CollectionFigures, list_metrics
+from lycosa.collection.status import running_crawl
+from lycosa.crawler.frontier_choice import load_postgres
+from lycosa.frontier.contract import MachineStatus
+from lycosa.frontier.postgres.address import check_address, machine_of, name_of
+from lycosa.model import STATE_NAMES, State
+from lycosa.output.prometheus import MetricFamily, single
+from lycosa.output.wording import counted
+
+#: A machine that has not told of itself for so long, though its run has not ended, is late.
+LATE_S = 30.0
+PATIENCE_S = 2.0  # how long a database that does not answer is waited for
+_STATUSES_MAX = 1000
+
+
+class ClusterStatus(Struct):
+    """The figures of a shared collection."""
+
+    collection: str
+    name: str  # in the database
+    round: int
+    pages: int
+    urls: int
+    unfetched: int
+    states: dict[str, int]
+    statuses: dict[str, int]
+    hosts: int
+    hosts_backing_off: int
+    machines: list[MachineStatus]
+    pages_per_minute: float  # of the machines at work
+    lags: list[str]  # sentences: what is late
+    running: int  # process id of the crawl on this machine; 0: none runs here
+
+
+class SharedPlaces(Struct, frozen=True):
+    """Where a shared collection lies."""
+
+    database: str
+    archive: str  # the store of its archive files; empty: they stay on the machines
+
+
+def find_shared(folder: Path) -> SharedPlaces | None:
+    """The places of a collection in a database, as its lycosa.toml has them; None for others."""
+    try:
+        keep = tomllib.loads((folder / "lycosa.toml").read_text(encoding="utf-8")).get("keep")
+    except (OSError, ValueError):
+        return None
+    if not isinstance(keep, dict) or not keep.get("database"):
+        return None
+    return SharedPlaces(str(keep["database"]), str(keep.get("archive") or ""))
+
+
+def read_cluster_status(places: SharedPlaces, folder: Path) -> ClusterStatus:
+    """Ask the database; CollectionError where it cannot be reached."""
+    address, name = check_address(places.database), name_of(folder)
+    frontier = load_postgres()(address, name, machine=machine_of(folder), patience_s=PATIENCE_S)
+    try:
+        states = frontier.counts()
+        machines = frontier.machines()
+        hosts, backing_off = frontier.count_hosts()
+        return ClusterStatus(
+            collection=str(folder),
+            name=name,
+            round=frontier.rounds()[-1].round,
+            pages=frontier.pages(),
+            urls=sum(states.values()),
+            unfetched=states.get(State.PENDING, 0) + states.get(State.WAITING, 0),
+            states={STATE_NAMES[State(state)]: count for state, count in sorted(states.items()) if count},
+            statuses=dict(sorted(frontier.summary(top=_STATUSES_MAX).statuses.items())),
+            hosts=hosts,
+            hosts_backing_off=backing_off,
+            machines=machines,
+            pages_per_minute=sum(one.pages_per_minute for one in machines if is_at_work(one)),
+            lags=find_lags(machines, has_store=bool(places.archive)),
+            running=running_crawl(folder),
+        )
+    finally:
+        frontier.close()
+
+
+def is_at_work(machine: MachineStatus) -> bool:
+    """Whether a machine's run is under way, as far as the others can know."""
+    return machine.ended_by is None and machine.silent_s is not None and machine.silent_s < LATE_S
+
+
+def find_lags(machines: list[MachineStatus], *, has_store: bool) -> list[str]:
+    """Sentences on what is late."""
+    lags = []
+    for one in machines:
+        if one.ended_by is None and one.silent_s is not None and one.silent_s >= LATE_S:
+            lags.append(f"{one.name} has been silent for {_duration(one.silent_s)}, and its run has not ended")
+        if one.workers_late:
+            late = counted(one.workers_late, "worker")
+            lags.append(f"{one.name}: the leases of {late} are over; others take what they hold")
+        if has_store and one.archive_files_here and not is_at_work(one):
+            files = counted(one.archive_files_here, "archive file", "is")
+            lags.append(f"{one.name}: {files} not in the store yet; its next run moves them")
+    return lags
+
+
+def describe_machine(machine: MachineStatus) -> str:
+    """How a machine stands, in a word or two."""
+    if machine.silent_s is None:
+        return "unknown"
+    if is_at_work(machine):
+        return "at work"
+    if machine.ended_by is None:
+        return f"silent {_duration(machine.silent_s)}"
+    return f"ended {_duration(machine.silent_s)} ago" + (f" ({machine.ended_by})" if machine.ended_by else "")
+
+
+def list_machines(machines: list[MachineStatus]) -> list[str]:
+    """A table of the machines for people."""
+    heads = ["machine", "state", "workers", "leases", "pages", "pages/min", "requests", "MB", "permits", "files"]
+    rows = [
+        [
+            one.name,
+            describe_machine(one),
+            f"{one.workers_alive}/{one.workers}",
+            f"{one.leases:,}",
+            f"{one.pages:,}",
+            f"{one.pages_per_minute if is_at_work(one) else 0:,.0f}",
+            f"{one.requests:,}",
+            f"{one.bytes / 1e6:,.1f}",
+            f"{one.permits_used:,}/{one.permits_granted:,}",
+            f"{one.archive_files:,}",
+        ]
+        for one in machines
+    ]
+    widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
+    lines = []
+    for row in (heads, *rows):
+        cells = [f"{text:{'<' if column < 2 else '>'}{widths[column]}}" for column, text in enumerate(row)]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def format_cluster_status(status: ClusterStatus) -> str:
+    """The figures as people read them."""
+    known = f"{counted(status.pages, 'page')} of {counted(status.hosts, 'host')}, {counted(status.urls, 'URL')} known"
+    lines = [f"{status.collection}: {known}, in the database as {status.name}"]
+    if status.round > 1:
+        lines[0] += f", round {status.round}"
+    width = max((len(name) for name in status.states), default=0)
+    lines += [f"  {name:{width}}  {count:>12,}" for name, count in status.states.items()]
+    at_work = sum(map(is_at_work, status.machines))
+    lines.append(f"  {counted(at_work, 'machine')} at work, {status.pages_per_minute:,.0f} pages a minute")
+    lines += [f"  {line}" for line in list_machines(status.machines)] if status.machines else []
+    lines += [f"  late: {lag}" for lag in status.lags]
+    return "\n".join(lines)
+
+
+def cluster_metrics(status: ClusterStatus) -> list[MetricFamily]:
+    """The metrics of a shared collection, those of each machine with its name."""
+    machines = status.machines
+    figures = CollectionFigures(
+        round=status.round,
+        pages=status.pages,
+        states=status.states,
+        statuses=status.statuses,
+        archive_files=sum(one.archive_files for one in machines),
+        archive_bytes=sum(one.archive_bytes for one in machines),
+        hosts=status.hosts,
+        hosts_backing_off=status.hosts_backing_off,
+    )
+
+    def family(name: str, kind: str, text: str, values: list[float]) -> MetricFamily:
+        samples = [({"machine": one.name}, value) for one, value in zip(machines, values, strict=True)]
+        return MetricFamily(name, kind, text, samples)
+
+    told = "Seconds since the machine told of itself; NaN: it never did."
+    silent = [float("nan") if one.silent_s is None else one.silent_s for one in machines]
+    return [
+        *list_metrics(figures),
+        single("lycosa_machines_at_work", "gauge", "Machines whose run is under way.", sum(map(is_at_work, machines))),
+        family(
+            "lycosa_machine_pages_total",
+            "counter",
+            "Pages that the machine stored in its run.",
+            [one.pages for one in machines],
+        ),
+        family(
+            "lycosa_machine_requests_total",
+            "counter",
+            "Requests of the machine in its run.",
+            [one.requests for one in machines],
+        ),
+        family(
+            "lycosa_machine_received_bytes_total",
+            "counter",
+            "Bytes that the machine received in its run.",
+            [one.bytes for one in machines],
+        ),
+        family(
+            "lycosa_machine_workers", "gauge", "Workers whose leases hold.", [one.workers_alive for one in machines]
+        ),
+        family("lycosa_machine_leases", "gauge", "Partitions that are leased.", [one.leases for one in machines]),
+        family("lycosa_machine_silent_seconds", "gauge", told, silent),
+        family(
+            "lycosa_machine_unmoved_archive_files",
+            "gauge",
+            "Archive files that are on the machine alone.",
+            [one.archive_files_here for one in machines],
+        ),
+    ]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

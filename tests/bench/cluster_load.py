@@ -1,0 +1,224 @@
+"""Load of a shared crawl on its PostgreSQL server, without fetching: run by hand, prints a table.
+
+    python tests/bench/cluster_load.py --workers 1 2 4 --seconds 30
+
+Workers of as many machines lease partitions, load targets and commit what a crawl would: batches of 50 pages with 50
+links each, nine of ten on the page's own host, of which a share is new; links that the worker knows go through its
+seen-filter as in a crawl. A server of its own is started in a temporary folder, with fsync and synchronous commits.
+CPU is that of the server's processes from /proc, WAL what the server's position says, round trips what the workers
+sent. Every row begins with an empty collection. Workers and server share this machine: where it has few cores, both
+compete for them, and the CPU columns are what carries over to another machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import multiprocessing
+import os
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from support.postgres_server import PostgresServer, running_server
+
+from lycosa.frontier.partitions import PARTITIONS, part_of
+from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.model import Batch, Discovery, HostRow, Outcome, PageRow, State, Target
+from lycosa.urls import url_id
+
+PAGES = 50  # of a commit
+LINKS = 50  # of a page
+TTL_S = 60.0
+TICKS = os.sysconf("SC_CLK_TCK")
+TABLES = ("url", "page", "link", "content", "host")
+
+
+def count_round_trips() -> list[int]:
+    """Count what this process sends to the server, from now on."""
+    sent = [0]
+    for name in ("execute", "executemany", "copy"):
+        method = getattr(psycopg.Cursor, name)
+
+        def counting(self: Any, *args: Any, _method: Any = method, **kwargs: Any) -> Any:
+            sent[0] += 1
+            return _method(self, *args, **kwargs)
+
+        setattr(psycopg.Cursor, name, counting)
+    return sent
+
+
+class SimulatedWorker:
+    """Does with a frontier what a worker does, with pages that it makes up."""
+
+    def __init__(self, frontier: PostgresFrontier, owner: str, hosts: list[str], fresh: float) -> None:
+        self._frontier = frontier
+        self._owner = owner
+        self._hosts = hosts
+        self._fresh = fresh
+        self._random = random.Random(owner)
+        self._numbers = dict.fromkeys(hosts, 0)  # of new URLs by host; each worker has names of its own
+        self._known: dict[str, list[str]] = {host: [] for host in hosts}
+        self.pages = self.found = 0
+
+    def link(self, page: Target) -> str:
+        host = page.host if self._random.random() < 0.9 else self._random.choice(self._hosts)
+        known = self._known[host]
+        if known and self._random.random() > self._fresh:
+            return self._random.choice(known)
+        self._numbers[host] += 1
+        tag = self._owner.replace(":", "-")
+        url = (
+            f"http://{host}/section-{self._numbers[host] % 97}/some-article-title-{tag}-{self._numbers[host]:07d}.html"
+        )
+        known.append(url)
+        return url
+
+    def commit(self, targets: list[Target]) -> None:
+        now = time.time()
+        found: dict[int, Discovery] = {}
+        done = []
+        for target in targets:
+            for _ in range(LINKS):
+                url = self.link(target)
+                key = url_id(url)
+                if key not in found and not self._frontier.holds(key):
+                    host = url.split("/", 3)[2]
+                    found[key] = Discovery(
+                        key, url, host, depth=3, parent=target.row, via="a", anchor="An anchor text of some words"
+                    )
+            digest = hashlib.sha1(target.url.encode(), usedforsecurity=False).digest()
+            page = PageRow(
+                now, 200, "text/html", "utf-8", "The title of this page - Site", "en", "", 20_000, digest,
+                '"5f3e-1a2b3c4d"', "Mon, 04 Mar 2024 10:00:00 GMT", "Tue, 05 Mar 2024 10:00:00 GMT",
+                "lycosa-00-00001.warc.gz", self.pages * 6000, 6000, links=self._random.randbytes(900),
+            )  # fmt: skip
+            done.append(Outcome(target.row, target.host, State.FETCHED, http=200, at=now, page=page))
+            self.pages += 1
+        hosts = [HostRow(host, now, 0.0, 1, 0) for host in {one.host for one in done}]
+        batch = Batch(list(found.values()), done, hosts, [], {}, f"{self._owner}.warc.gz", self.pages * 6000)
+        self._frontier.commit(batch, owner=self._owner, now=now)
+        self.found += len(found)
+
+    def work(self, until: float) -> None:
+        """Load and commit; each host gives a few targets to a batch, as politeness has it."""
+        renewed = time.monotonic()
+        while time.monotonic() < until:
+            targets: list[Target] = []
+            for host in self._random.sample(self._hosts, len(self._hosts)):
+                targets += self._frontier.load(host, limit=10)
+                if len(targets) >= PAGES:
+                    break
+            if targets:
+                self.commit(targets[:PAGES])
+            if time.monotonic() > renewed + TTL_S / 4:
+                self._frontier.renew(self._owner, now=time.time(), ttl_s=TTL_S)
+                renewed = time.monotonic()
+
+
+def run_worker(address: str, number: int, workers: int, options: Any, start: Any, results: Any) -> None:
+    machine = f"machine{number // 2}"
+    owner = f"{machine}:{number % 2}"
+    frontier = PostgresFrontier(address, f"load_{workers}", machine=machine)
+    frontier.lease(owner, want=-(-PARTITIONS // workers), now=time.time(), ttl_s=TTL_S)
+    held = frontier.renew(owner, now=time.time(), ttl_s=TTL_S)
+    names = (f"www.host{host}.example.org" for host in range(options.hosts))
+    hosts = [name for name in names if part_of(name) in held]
+    seeds = [f"http://{host}/{page}" for host in hosts for page in range(10)]
+    frontier.add_seeds(
+        Discovery(url_id(url), url, url.split("/", 3)[2], depth=0, seed=True, via="seed") for url in seeds
+    )
+    sent = count_round_trips()
+    worker = SimulatedWorker(frontier, owner, hosts, options.fresh)
+    start.wait()
+    before = time.process_time()
+    worker.work(time.monotonic() + options.seconds)
+    results.put((worker.pages, worker.found, sent[0], time.process_time() - before))
+    start.wait()  # the server's processes are looked at before they end
+    frontier.close()
+
+
+def server_cpu(server: PostgresServer) -> float:
+    """CPU seconds of the server and its processes, those that ended included."""
+    leader = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
+    total = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(path.parent.name) == leader:
+            total += sum(map(int, fields[11:15]))
+        elif int(fields[1]) == leader:
+            total += int(fields[11]) + int(fields[12])
+    return total / TICKS
+
+
+def measure(server: PostgresServer, workers: int, options: Any) -> None:
+    name = f"load_{workers}"
+    PostgresFrontier.create(server.address, name, mission_toml="")
+    context = multiprocessing.get_context("fork")
+    start, results = context.Barrier(workers + 1), context.Queue()
+    processes = [
+        context.Process(target=run_worker, args=(server.address, number, workers, options, start, results))
+        for number in range(workers)
+    ]
+    for process in processes:
+        process.start()
+    with psycopg.connect(server.address, autocommit=True) as connection:
+
+        def position() -> int:
+            row = connection.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn").fetchone()
+            assert row is not None
+            return int(row[0])
+
+        connection.execute("CHECKPOINT")
+        start.wait()
+        began, wal, cpu = time.monotonic(), position(), server_cpu(server)
+        done = [results.get() for _ in processes]
+        seconds, wal, cpu = time.monotonic() - began, position() - wal, server_cpu(server) - cpu
+        start.wait()
+        for process in processes:
+            process.join()
+        pages, found, sent, own = map(sum, zip(*done, strict=True))
+        print(
+            f"{workers:7} {pages / seconds:8.0f} {found / pages:11.1f} {cpu / pages * 1e6:13.0f}"
+            f" {own / pages * 1e6:13.0f} {cpu / seconds:12.2f} {wal / pages:9.0f} {sent / pages:15.2f}",
+            flush=True,
+        )
+        if options.sizes:
+            connection.execute(f"SET search_path TO {name}".encode())
+            connection.execute("VACUUM ANALYZE")
+            for table in TABLES:
+                row = connection.execute(
+                    f"SELECT count(*), pg_table_size('{table}'), pg_indexes_size('{table}') FROM {table}".encode()
+                ).fetchone()
+                assert row is not None
+                count, heap, index = row
+                print(f"        {table:8} {count:9,} rows, {heap / count:6.0f} + {index / count:4.0f} bytes (indexes)")
+        connection.execute(f"DROP SCHEMA {name} CASCADE".encode())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--hosts", type=int, default=400)
+    parser.add_argument("--fresh", type=float, default=0.2, help="share of the links that nobody has seen")
+    parser.add_argument("--sizes", action="store_true", help="also print the bytes of each table's rows")
+    options = parser.parse_args()
+    with running_server() as server:
+        with psycopg.connect(server.address, autocommit=True) as connection:
+            for setting in ("fsync = on", "shared_buffers = '512MB'", "max_wal_size = '4GB'"):
+                connection.execute(f"ALTER SYSTEM SET {setting}".encode())
+        server.stop("fast")
+        server.start()
+        print("workers  pages/s  found/page  server µs/pg  worker µs/pg  server cores  WAL B/pg  round trips/pg")
+        for workers in options.workers:
+            measure(server, workers, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,416 @@
+"""Random histories of a frontier: steps that name URLs, never rows, so that any frontier can go through them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from hypothesis import strategies as st
+from msgspec import Struct, structs
+
+from lycosa.frontier.contract import Frontier, LeaseLost
+from lycosa.frontier.partitions import PARTITIONS, part_of
+from lycosa.model import (
+    Batch,
+    Discovery,
+    HostRow,
+    LastmodHint,
+    Outcome,
+    PageRow,
+    RobotsRow,
+    State,
+    Target,
+    UnstoredPage,
+    Verdict,
+    VisitHistory,
+    WarcRow,
+    WeightUpdate,
+)
+from lycosa.urls import host_of, url_id
+
+HOSTS = ("a.test", "d.test", "g.test")  # the first and the second lie in different halves of the partitions
+NAMES = 6  # URLs of each host
+DAY = 86_400.0
+TTL_S = 60.0
+#: No link is `needed`: which page is its parent then differs between memory and SQLite in rare orders of commits.
+#: Without "nofollow": a seed that only such links had led to keeps their depth and score in SQLite, and not in others.
+REASONS = ("robots", "scope", "depth", "host-budget", "host-quota")
+
+
+def url_of(number: int) -> str:
+    return f"http://{HOSTS[number % len(HOSTS)]}/{number // len(HOSTS)}"
+
+
+URLS = tuple(url_of(number) for number in range(len(HOSTS) * NAMES))
+_url = st.integers(0, len(URLS) - 1)
+
+
+class FoundLink(Struct, frozen=True):
+    """A link that a page has; `parent` is the number of the page."""
+
+    url: int
+    refused: str = ""
+    score: float = 0.0
+    depth: int = 1
+    parent: int = 0
+    via: str = "a"
+    seed: bool = False
+    lore: bytes = b""
+
+
+class Ending(Struct, frozen=True):
+    """What became of a target, which is chosen among those that are under way."""
+
+    which: int
+    kind: str
+    digest: int = 0
+    links: tuple[int, ...] = ()
+    onward: int = 0
+    interval: float = 0.0
+
+
+class Step(Struct, frozen=True):
+    """One call of a frontier."""
+
+    what: str
+    worker: int = 0
+    number: int = 0
+    found: tuple[FoundLink, ...] = ()
+    endings: tuple[Ending, ...] = ()
+    hints: tuple[tuple[int, float], ...] = ()
+    reason: str = ""
+    flag: bool = False
+    max_depth: int = -1
+
+
+_found = st.builds(
+    FoundLink,
+    url=_url,
+    refused=st.sampled_from(("", "", "", *REASONS)),
+    score=st.sampled_from((0.0, 0.5, 2.0, -2.0)),
+    depth=st.integers(0, 4),
+    parent=_url,
+    via=st.sampled_from(("a", "a", "frame", "sitemap", "refresh")),
+    lore=st.sampled_from((b"", b"", b"noted")),
+)
+_KINDS = (
+    "page", "page", "page", "cut", "unchanged", "moved", "moved for good", "gone", "failed", "forbidden", "waiting",
+    "robots", "unstored",
+)  # fmt: skip
+_ending = st.builds(
+    Ending,
+    which=st.integers(0, 30),
+    kind=st.sampled_from(_KINDS),
+    digest=st.integers(0, 5),
+    links=st.lists(_url, max_size=3).map(tuple),
+    onward=_url,
+    interval=st.sampled_from((0.0, DAY, 10 * DAY)),
+)
+_links = st.lists(_found, max_size=5).map(tuple)
+_depths = st.sampled_from((-1, 2))
+
+
+def _steps(*, workers: int) -> st.SearchStrategy[Step]:
+    worker = st.integers(0, workers - 1)
+    commit = st.builds(
+        Step,
+        what=st.just("commit"),
+        worker=worker,
+        found=_links,
+        endings=st.lists(_ending, max_size=4).map(tuple),
+        hints=st.lists(st.tuples(_url, st.sampled_from((10.0, 20.0, 30.0))), max_size=2).map(tuple),
+        max_depth=_depths,
+    )
+    load = st.builds(Step, what=st.just("load"), worker=worker)
+    reasons = st.sampled_from(REASONS)
+    rare = st.one_of(
+        st.builds(Step, what=st.just("seeds"), found=_links, max_depth=_depths),
+        st.builds(Step, what=st.sampled_from(("lease", "renew", "release", "die", "due", "inbox")), worker=worker),
+        st.builds(Step, what=st.sampled_from(("later", "retry", "cap waits", "archive", "end round"))),
+        st.builds(Step, what=st.just("round"), number=st.sampled_from((0, 2, 4)), flag=st.booleans()),
+        st.builds(
+            Step, what=st.sampled_from(("reject host", "readmit", "reopen")), number=st.integers(0, 2), reason=reasons
+        ),
+        st.builds(Step, what=st.sampled_from(("requeue", "set aside", "strike")), number=_url),
+        st.builds(Step, what=st.just("requeue reason"), reason=st.sampled_from(("not-quarry", "too-large", "robots"))),
+    )
+    return st.sampled_from((load, commit, commit, commit, rare)).flatmap(lambda chosen: chosen)
+
+
+#: How many workers, and what they do.
+histories = st.integers(1, 2).flatmap(
+    lambda workers: st.tuples(st.just(workers), st.lists(_steps(workers=workers), min_size=12, max_size=40))
+)
+
+
+class Player:
+    """Plays histories on one frontier; `look` gives all that can be seen of it, without row numbers."""
+
+    def __init__(self, open_one: Callable[[], Frontier], workers: int) -> None:
+        self._open_one = open_one
+        self._frontiers = [open_one() for _ in range(workers)]
+        self._now = 100.0
+        self._under_way: list[dict[str, Target]] = [{} for _ in range(workers)]
+        self._archived = 100
+        for slot in range(workers):
+            self.play(Step("lease", worker=slot))
+        self.play(Step("seeds", found=tuple(FoundLink(number) for number in range(5))))
+        for slot in range(workers):
+            self.play(Step("load", worker=slot))
+
+    @property
+    def _frontier(self) -> Frontier:
+        return self._frontiers[0]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is one worker: then the order of finding is the order of row numbers."""
+        return len(self._frontiers) == 1
+
+    def play(self, step: Step) -> object:
+        """What the frontier answers to a step."""
+        method = getattr(self, "_" + step.what.replace(" ", "_"))
+        return method(step, self._frontiers[step.worker])
+
+    # Leases and time
+
+    def _lease(self, step: Step, frontier: Frontier) -> object:
+        want = PARTITIONS // len(self._frontiers)
+        return sorted(frontier.lease(f"here:{step.worker}", want=want, now=self._now, ttl_s=TTL_S))
+
+    def _renew(self, step: Step, frontier: Frontier) -> object:
+        return sorted(frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S))
+
+    def _release(self, step: Step, frontier: Frontier) -> object:
+        frontier.release(f"here:{step.worker}", range(0, PARTITIONS, 2))
+        return self._renew(step, frontier)
+
+    def _die(self, step: Step, frontier: Frontier) -> object:
+        frontier.release_slot(step.worker)
+        self._under_way[step.worker] = {}
+        return self._lease(step, frontier)
+
+    def _later(self, step: Step, frontier: Frontier) -> object:
+        self._now += 50.0
+        return None
+
+    # Targets out
+
+    def _load(self, step: Step, frontier: Frontier) -> object:
+        held = frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S)
+        targets = [target for host in HOSTS if part_of(host) in held for target in frontier.load(host, limit=100)]
+        names = self._names()
+        shown = [structs.asdict(one) | {"row": 0, "parent": names.get(one.parent, "")} for one in targets]
+        self._under_way[step.worker].update({target.url: target for target in targets})
+        return shown if self.is_alone else sorted(shown, key=repr)
+
+    def _names(self) -> dict[int, str]:
+        return {row.row: url for url in URLS if (row := self._frontier.find(url)) is not None}
+
+    def _due(self, step: Step, frontier: Frontier) -> object:
+        parts = sorted(frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S))
+        return sorted(frontier.due(parts, self._now)), frontier.next_due(parts)
+
+    def _inbox(self, step: Step, frontier: Frontier) -> object:
+        return sorted(frontier.inbox(frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S)))
+
+    # Results in
+
+    def _discover(self, one: FoundLink, *, given: bool = False) -> Discovery:
+        url = URLS[one.url]
+        row = self._frontier.find(URLS[one.parent])
+        return Discovery(
+            url_hash=url_id(url),
+            url=url,
+            host=host_of(url),
+            state=State.REJECTED if one.refused else State.PENDING,
+            reason=one.refused,
+            score=one.score,
+            depth=0 if given else one.depth,
+            parent=0 if row is None or given else row.row,
+            seed=given or one.seed,
+            via="seed" if given else one.via,
+            policy_data=b"" if one.refused else one.lore,  # what is refused is not noted
+        )
+
+    def _seeds(self, step: Step, frontier: Frontier) -> object:
+        seeds = {one.url: self._discover(structs.replace(one, refused="", lore=b""), given=True) for one in step.found}
+        return frontier.add_seeds(seeds.values(), max_depth=step.max_depth)
+
+    def _commit(self, step: Step, frontier: Frontier) -> object:
+        found = {one.url: self._discover(one) for one in step.found}
+        outcomes: dict[str, Outcome] = {}
+        under_way = self._under_way[step.worker]
+        for ending in step.endings:
+            if not under_way:
+                break
+            target = under_way[sorted(under_way)[ending.which % len(under_way)]]
+            if target.url in outcomes:
+                continue
+            outcomes[target.url] = self._end(target, ending)
+            if ending.kind.startswith("moved"):
+                moved = FoundLink(ending.onward, depth=target.depth, via="redirect", seed=target.seed)
+                found[ending.onward] = self._discover(moved)
+        batch = Batch(
+            discoveries=list(found.values()),
+            outcomes=list(outcomes.values()),
+            hosts=[HostRow(one.host, self._now, 1.0, 2, 3) for one in outcomes.values()],
+            robots=[RobotsRow(f"http://{one.host}:80", self._now, 200, b"x") for one in outcomes.values()],
+            trap_counts={(one.host, "trap"): 1 for one in outcomes.values()},
+            warc="w" if outcomes else "",
+            warc_size=self._archived,
+            weight_updates=[WeightUpdate(one.http, 1.0, 0.5) for one in outcomes.values()],
+            hints=[LastmodHint(url_id(URLS[url]), host_of(URLS[url]), at) for url, at in step.hints],
+        )
+        try:
+            done = frontier.commit(batch, owner=f"here:{step.worker}", now=self._now, max_depth=step.max_depth)
+        except LeaseLost as lost:
+            for url in [url for url in under_way if part_of(host_of(url)) in lost.parts]:
+                del under_way[url]
+            return "lost", sorted(lost.parts)
+        for url in outcomes:
+            del under_way[url]
+        names = self._names()
+        return sorted(done.woken_hosts), sorted(names[row] for row in done.duplicates), done.stored
+
+    def _end(self, target: Target, ending: Ending) -> Outcome:
+        history = VisitHistory(interval=ending.interval, checked=1)
+        end = Outcome(target.row, target.host, State.FETCHED, http=200, at=self._now, via=target.via)
+        links = " ".join(URLS[link] for link in ending.links).encode()
+        match ending.kind:
+            case "page" | "cut":
+                page = PageRow(
+                    self._now, 200, f"text/{'html' if ending.digest % 2 else 'plain'}", digest=b"%d" % ending.digest,
+                    etag='"e"', warc="w", offset=self._archived, length=10, links=links,
+                )  # fmt: skip
+                self._archived += 10
+                reason = "too-large" if ending.kind == "cut" else ""
+                return structs.replace(end, page=page, history=history, reason=reason)
+            case "unchanged":
+                state = State.UNCHANGED if target.digest else State.FAILED
+                return structs.replace(end, state=state, http=304, history=history, validators=('"f"', "yesterday"))
+            case "moved" | "moved for good":
+                state = State.MOVED if ending.kind == "moved" else State.MOVED_FOR_GOOD
+                return structs.replace(end, state=state, http=301, redirect=URLS[ending.onward], history=history)
+            case "gone":
+                return structs.replace(end, state=State.GONE, http=404, history=history)
+            case "failed":
+                return structs.replace(end, state=State.FAILED, http=0, reason="timeout", retries=3)
+            case "forbidden":
+                return structs.replace(end, state=State.FAILED, http=403, reason="http-403", history=history)
+            case "waiting":
+                due = self._now + 10.0 * (1 + ending.digest)
+                return structs.replace(end, state=State.WAITING, http=503, due=due, retries=target.retries + 1)
+            case "robots":
+                return structs.replace(end, state=State.REJECTED, http=0, reason="robots")
+        unstored = UnstoredPage("text/html", links=links)
+        return structs.replace(end, reason="not-quarry", unstored=unstored, history=history)
+
+    # Rounds and changes of mind
+
+    def _round(self, step: Step, frontier: Frontier) -> object:
+        """A round begins when the workers have ended, and new ones are started in it."""
+        number = frontier.begin_round(now=self._now, step_s=DAY, everything=step.flag)
+        host_pages = step.number if self.is_alone else 0
+        opened = frontier.open_round(max_s=30 * DAY, host_pages=host_pages), frontier.open_round(max_s=DAY)
+        self._restart()
+        return number, opened
+
+    def _restart(self) -> None:
+        """Start new workers, as a run does after it has changed what they remember."""
+        self._frontier.clear_leases()
+        for slot in range(len(self._frontiers)):
+            self._frontiers[slot].close()
+            self._frontiers[slot] = self._open_one()
+            self._under_way[slot] = {}
+            self.play(Step("lease", worker=slot))
+
+    def _end_round(self, step: Step, frontier: Frontier) -> object:
+        return frontier.end_round(now=self._now, why="limit")
+
+    def _reject_host(self, step: Step, frontier: Frontier) -> object:
+        return frontier.reject_host(HOSTS[step.number], step.reason)
+
+    def _readmit(self, step: Step, frontier: Frontier) -> object:
+        return frontier.readmit(HOSTS[step.number], step.reason, limit=1 if self.is_alone else 100)
+
+    def _reopen(self, step: Step, frontier: Frontier) -> object:
+        def judge(url: str, depth: int, host: str) -> Verdict:
+            ok = int(url[-1]) % 2 == 0 and depth < 4
+            return Verdict(ok, "" if ok else "scope")
+
+        return frontier.reopen([step.reason], judge)
+
+    def _requeue(self, step: Step, frontier: Frontier) -> object:
+        row = frontier.find(URLS[step.number])
+        count = None if row is None or row.state == State.PENDING else frontier.requeue([row.row])
+        self._restart()
+        return count
+
+    def _set_aside(self, step: Step, frontier: Frontier) -> object:
+        row = frontier.find(URLS[step.number])
+        return None if row is None or row.state != State.PENDING else frontier.set_aside(row.row, "killed-worker")
+
+    def _strike(self, step: Step, frontier: Frontier) -> object:
+        row = frontier.find(URLS[step.number])
+        return None if row is None else frontier.strike(row.row)
+
+    def _requeue_reason(self, step: Step, frontier: Frontier) -> object:
+        count = frontier.requeue_reason(step.reason)
+        self._restart()
+        return count
+
+    def _retry(self, step: Step, frontier: Frontier) -> object:
+        return frontier.retry()
+
+    def _cap_waits(self, step: Step, frontier: Frontier) -> object:
+        return frontier.cap_waits(self._now + 20.0)
+
+    def _archive(self, step: Step, frontier: Frontier) -> object:
+        """The second half of the archive file was lost."""
+        frontier.record_warcs([WarcRow("w", self._archived // 2, 0)] if self._archived > 1 else [])
+        count = frontier.requeue_archive("w", [(self._archived // 2, self._archived)])
+        self._restart()
+        return count
+
+    # What can be seen
+
+    def look(self) -> dict[str, object]:
+        """Everything that a frontier tells of itself."""
+        frontier = self._frontier
+        known = {url: row for url in URLS if (row := frontier.find(url)) is not None}
+        names = {row.row: url for url, row in known.items()}
+        rows = {
+            url: structs.asdict(row) | {"row": 0, "parent": names.get(row.parent, "")} for url, row in known.items()
+        }
+        summary = structs.asdict(frontier.summary(top=1000, tell=("robots", "too-large")))
+        summary["told"] = {reason: count for reason, (count, _) in summary["told"].items()}
+        loaded: dict[str, object] = {}
+        for host in HOSTS:
+            targets = [(target.url, target.score) for target in frontier.load(host, limit=100)]
+            loaded[host] = targets if self.is_alone else Counter(targets)
+        held = {}
+        for digest in range(6):
+            holder = frontier.content_holder(b"%d" % digest)
+            held[digest] = (holder and (holder.url, holder.at), frontier.content_place(b"%d" % digest))
+        seeds = (frontier.seeds(), frontier.given_seeds())
+        return {
+            "counts": frontier.counts(),
+            "rows": rows,
+            "loaded": loaded,
+            "busy": sorted(row.host for row in frontier.hosts(range(PARTITIONS))),
+            "hosts": [frontier.host(host) for host in HOSTS],
+            "seeds": seeds if self.is_alone else [sorted(some) for some in seeds],
+            "failed seeds": frontier.failed_seeds(),
+            "stored": frontier.stored(),
+            "pages": frontier.pages(),
+            "pending": frontier.pending(),
+            "summary": summary,
+            "rounds": [structs.replace(row, at=row.at - frontier.rounds()[0].at) for row in frontier.rounds()[1:]],
+            "cut": frontier.cut_pages(top=100)[0],
+            "held": held if self.is_alone else None,  # one worker learns late what another holds
+            "tallies": [frontier.tallies(host) for host in HOSTS],
+            "robots": [frontier.robots(f"http://{host}:80") for host in HOSTS],
+            "warcs": frontier.warcs(),
+            "lessons": sorted(tuple(lesson) for lesson in frontier.lessons()[1]),
+        }
