@@ -154,7 +154,8 @@ def test_tiles_are_asked_of_the_server_that_the_user_named(folder: Path, browser
             first = len(tiles.asked)
             assert first > 4
             page.click("[data-zoom='0.5']")
-            page.wait_for_url(re.compile(r"box=-6\.2"))
+            page.click("[data-zoom='0.5']")
+            page.wait_for_url(re.compile(r"box=-4\.37"))
             page.wait_for_load_state("networkidle")
             assert {asked.path.split("/")[1] for asked in tiles.asked} >= {"7", "8"}
             view.check()
