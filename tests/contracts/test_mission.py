@@ -160,10 +160,12 @@ def test_what_it_does_after_a_round_is_told(plugin: MissionPlugin, collection: C
 
 
 def test_its_pages_are_rendered_by_functions(plugin: MissionPlugin) -> None:
-    """Each has a path and a title."""
-    for page in plugin.pages():
-        assert page.path and page.title
-        assert callable(registry.load_attribute(page.render, what="page"))
+    """Each address is there once, and the first page has a title, which stands for the mission in the navigation."""
+    pages = list(plugin.pages())
+    assert len({(page.path, page.method) for page in pages}) == len(pages)
+    assert all(page.title for page in pages[:1])
+    for page in pages:
+        assert callable(registry.load_attribute(page.view, what="page"))
 
 
 def test_our_missions_come_in_by_the_same_door() -> None:
