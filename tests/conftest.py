@@ -6,11 +6,18 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from support.loopback import Web
 
 
 def pytest_configure() -> None:
-    """In a shell's background Ctrl-C is ignored, and would be by every crawl that a test starts and interrupts."""
+    """Set what all tests need.
+
+    In a shell's background Ctrl-C is ignored, and would be by every crawl that a test starts and interrupts.
+    """
+    # On a busy machine making examples is slow, which says nothing of what they test.
+    settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+    settings.load_profile("patient")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

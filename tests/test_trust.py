@@ -36,6 +36,7 @@ ALLOWED = {
     ("extract/quarry_loader.py", "import_module"): "the same",
     ("extract/quarry_loader.py", "exec_module"): "the same",
     ("extract/pool.py", "subprocess"): "our own interpreter with our own module, no shell",
+    ("extract/ray_executor.py", "subprocess"): "the same",
     ("extract/fork_server.py", "execv"): "the same",
     ("extract/background.py", "subprocess"): "the same",
     ("extract/pdf_process.py", "subprocess"): "the same",

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from support.extract_jobs import run, write_archive
+from support.extract_jobs import WILD, run, write_archive
 from support.processes import is_alive
 
 from lycosa.config.settings import Mission
@@ -22,46 +22,6 @@ from lycosa.extract.quarry_loader import find_name, load_quarry
 from lycosa.extract.worker import extract_document
 from lycosa.model import Record
 from lycosa.quarry import Quarry
-
-#: Does to its worker what the document says.
-WILD = """
-import ctypes, os, re, sys, time
-from lycosa.model import Record
-from lycosa.quarry import Quarry
-
-print("a line that must not get between the records")
-
-class Wild(Quarry):
-    version = "7"
-
-    def extract(self, doc):
-        deed = doc.text.split()[0]
-        getattr(self, deed, lambda: None)()
-        yield Record("deed", {"deed": deed, "pid": os.getpid()})
-        if deed == "late":
-            raise ValueError("after a record")
-        if deed == "broken":
-            yield {"no": "record"}
-
-    def spin(self): re.match(r"(a+)+$", "a" * 60 + "b")       # in native code, without end
-    def wait(self): ctypes.CDLL(None).sleep(100)
-    def abort(self): os.abort()
-    def fault(self): ctypes.string_at(0)
-    def leave(self): os._exit(3)
-    def quit(self): sys.exit("no")
-    def fill(self): bytearray(1 << 40)
-    def grow(self):
-        held = []
-        while True:
-            held.append(bytes(1 << 24))
-    def mask(self):                                           # as a library might: no timer reaches it
-        import signal
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGPROF})
-        while True: pass
-    def leak(self): self.__class__.held = bytearray(b"x") * (200 << 20)
-    def fail(self): raise KeyError("the reason")
-    def half(self): self.text = "\\ud800"
-"""
 
 
 @pytest.fixture

@@ -8,9 +8,50 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lycosa.archive.writer import ArchiveWriter
+from lycosa.extract.executor import Executor
 from lycosa.extract.messages import ExtractJob, ExtractResult
-from lycosa.extract.pool import Pool
 from lycosa.model import Answer, Target
+
+#: A quarry that does to its worker what the document says.
+WILD = """
+import ctypes, os, re, sys, time
+from lycosa.model import Record
+from lycosa.quarry import Quarry
+
+print("a line that must not get between the records")
+
+class Wild(Quarry):
+    version = "7"
+
+    def extract(self, doc):
+        deed = doc.text.split()[0]
+        getattr(self, deed, lambda: None)()
+        yield Record("deed", {"deed": deed, "pid": os.getpid()})
+        if deed == "late":
+            raise ValueError("after a record")
+        if deed == "broken":
+            yield {"no": "record"}
+
+    def spin(self): re.match(r"(a+)+$", "a" * 60 + "b")       # in native code, without end
+    def wait(self): ctypes.CDLL(None).sleep(100)
+    def nap(self): time.sleep(0.3)
+    def abort(self): os.abort()
+    def fault(self): ctypes.string_at(0)
+    def leave(self): os._exit(3)
+    def quit(self): sys.exit("no")
+    def fill(self): bytearray(1 << 40)
+    def grow(self):
+        held = []
+        while True:
+            held.append(bytes(1 << 24))
+    def mask(self):                                           # as a library might: no timer reaches it
+        import signal
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGPROF})
+        while True: pass
+    def leak(self): self.__class__.held = bytearray(b"x") * (200 << 20)
+    def fail(self): raise KeyError("the reason")
+    def half(self): self.text = "\\ud800"
+"""
 
 
 def write_archive(folder: Path, bodies: Iterable[bytes], *, mime: str = "text/plain") -> list[ExtractJob]:
@@ -29,7 +70,7 @@ def write_archive(folder: Path, bodies: Iterable[bytes], *, mime: str = "text/pl
     return jobs
 
 
-def run(pool: Pool, jobs: list[ExtractJob], *, limit_s: float = 60) -> dict[int, ExtractResult]:
+def run(pool: Executor, jobs: list[ExtractJob], *, limit_s: float = 60) -> dict[int, ExtractResult]:
     """What became of each job; strikes are not an end."""
     pool.submit(jobs)
     found: dict[int, ExtractResult] = {}

@@ -25,9 +25,9 @@ from lycosa.analysis.plan import PHASES, AnalysisPlan
 from lycosa.analysis.store import COLUMNS, Place, Store
 from lycosa.collection.collection import Collection
 from lycosa.collection.lock import lock
+from lycosa.extract.executor_choice import open_executor
 from lycosa.extract.job_runner import Interrupts, JobQueue, Order, make_setup, run_jobs
 from lycosa.extract.messages import ExtractJob, ExtractResult
-from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name
 from lycosa.extract.tally import SHOWN, Tally
 from lycosa.output.progress import ProgressLine
@@ -67,6 +67,7 @@ class AnalysisOptions(Struct, frozen=True):
 
     plan: AnalysisPlan = AnalysisPlan()
     workers: int = 0  # 0: one per processor
+    on: str = ""  # ray or ray://HOST:PORT; empty: processes of this machine
     again: bool = False
     retry: bool = False
     quiet: bool = False
@@ -158,13 +159,16 @@ class _Analysis:
         whole.ended_by = whole.ended_by or tally.ended_by
         whole.aside += tally.aside
         whole.replaced += tally.replaced
+        whole.notes += tally.notes
         for outcome, count in tally.outcomes.items():
             whole.outcomes[outcome] = whole.outcomes.get(outcome, 0) + count
 
     def _run_queues(self, queues: Sequence[JobQueue], tally: AnalysisTally, *, tasks: bool) -> AnalysisTally:
         worker_options = WorkerOptions(str(self.collection.path.resolve()), self.options.plan, tasks)
+        # Tasks read analysis.db while it is written, which only processes of one machine can.
+        options = msgspec.structs.replace(self.options, on="") if tasks else self.options
         return run_queues(
-            self.collection, self.analyzer, queues, worker_options=worker_options, tally=tally, options=self.options
+            self.collection, self.analyzer, queues, worker_options=worker_options, tally=tally, options=options
         )
 
 
@@ -192,8 +196,8 @@ def run_queues(
         recycle=20_000,  # what a worker has compiled is expensive to compile again
     )
     progress = ProgressLine(options.output or sys.stderr, quiet=options.quiet)
-    pool = Pool(FORK_SERVER, setup, workers=options.workers or os.cpu_count() or 1)
-    interrupts = Interrupts(progress.say, hurry=pool.close)
+    executor = open_executor(options.on, FORK_SERVER, setup, workers=options.workers)
+    interrupts = Interrupts(progress.say, hurry=executor.close)
 
     def order() -> Order:
         return "stop" if interrupts.count else "finish"
@@ -201,10 +205,10 @@ def run_queues(
     with interrupts.caught():
         try:
             for queue in queues:
-                run_jobs(pool, queue, tally=tally, order=order, report=lambda tally: progress.show(tally.line))
+                run_jobs(executor, queue, tally=tally, order=order, report=lambda tally: progress.show(tally.line))
         finally:
             progress.clear()
-            pool.close()
+            executor.close()
     return tally
 
 

@@ -39,6 +39,7 @@ def format_summary(folder: Path, tally: AnalysisTally) -> Iterator[str]:
         yield f"  plugin    {url}: {why}"
     if tally.failed > len(tally.failures):
         yield f"  plugin    and {tally.failed - len(tally.failures):,} more documents on which plugins failed"
+    yield from (f"  {note}" for note in tally.notes)
     with closing(open_readonly(folder)) as db:
         yield from draw_counts(db, shown=_SHOWN)
 

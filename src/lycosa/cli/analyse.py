@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("-c", "--collection", metavar="DIR", help="Folder of the collection; of files: into which they are put.")
 @click.option("--plan", metavar="FILE", help="TOML that says which phases run for which kind, and sorts documents.")
 @click.option("--workers", type=click.IntRange(0, 256), default=0, metavar="N", help="Processes; 0: one a processor.")
+@click.option("--on", default="", metavar="ray[://HOST:PORT]", help="Work on the nodes of a Ray cluster.")
 @click.option("--again", is_flag=True, help="Analyse every document again, whatever was done.")
 @click.option("--retry", is_flag=True, help="Try once more the documents that were set aside.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -34,6 +35,7 @@ def analyse(
     collection: str | None,
     plan: str | None,
     workers: int,
+    on: str,
     again: bool,
     retry: bool,
     quiet: bool,
@@ -54,13 +56,16 @@ def analyse(
     from lycosa.analysis.plan import AnalysisPlan, read_plan
     from lycosa.analysis.run import AnalysisOptions, analyse_collection
     from lycosa.analysis.summary import format_summary
+    from lycosa.extract.executor_choice import check_place_of_work
     from lycosa.output.table import printable
 
+    check_place_of_work(on)
     imported = _import(mission, Path(source), collection, quiet=quiet) if source and not _is_known(source) else None
     where = imported.folder if imported is not None else Path(named_collection(source, collection))
     options = AnalysisOptions(
         plan=read_plan(plan) if plan else AnalysisPlan(),
-        workers=workers or os.cpu_count() or 1,
+        workers=workers,
+        on=on,
         again=again,
         retry=retry,
         quiet=quiet,

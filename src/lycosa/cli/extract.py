@@ -31,6 +31,7 @@ from lycosa.output.destination import check_ending, check_place, opened, report_
     "-o", "--output", metavar="FILE", callback=refuse_empty_name, help="Write the records here; - is the pipe."
 )
 @click.option("--workers", type=click.IntRange(0, 256), default=0, metavar="N", help="Processes; 0: one a processor.")
+@click.option("--on", default="", metavar="ray[://HOST:PORT]", help="Work on the nodes of a Ray cluster.")
 @click.option("--again", is_flag=True, help="Extract every document again, whatever was done.")
 @click.option("--retry", is_flag=True, help="Try once more the documents that were set aside.")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Any setting: extract.timeout_s=5m.")
@@ -41,6 +42,7 @@ def extract(
     quarry: str | None,
     output: str | None,
     workers: int,
+    on: str,
     again: bool,
     retry: bool,
     sets: tuple[str, ...],
@@ -58,10 +60,11 @@ def extract(
     lycosa extract --quarry examples/outline.py:Outline
     lycosa extract --quarry examples/outline.py:Outline other.warc.gz -o pages.jsonl
     """
+    from lycosa.extract.executor_choice import check_place_of_work
     from lycosa.extract.run import ExtractOptions, extract_collection, extract_files
     from lycosa.output.table import printable
 
-    options = ExtractOptions(workers=workers, again=again, retry=retry, quiet=quiet)
+    options = ExtractOptions(workers=workers, on=on, again=again, retry=retry, quiet=quiet)
     named = find_mission(files[0]) if files and _names_mission(files[0]) else None
     files = files if named is None else files[1:]
     if named is not None and quarry:
@@ -72,6 +75,7 @@ def extract(
         raise UsageError("--again and --retry go with a collection: nothing is remembered of single files.")
     if alone and output:
         check_ending(output, ("jsonl", "ndjson"))
+    check_place_of_work(on)
     check_place(output or "-", "jsonl" if alone else None)  # before work that may take hours
     mission = _load_mission(None if alone else folder / "lycosa.toml", named, quarry, sets)
     if alone:

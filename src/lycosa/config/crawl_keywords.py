@@ -57,6 +57,7 @@ class CrawlKeywords(TypedDict, total=False):
     allow_private: Texts
     ca: FilePath
     proxy: str
+    database: str
     mirror: FilePath
     index: FilePath
     log_file: FilePath

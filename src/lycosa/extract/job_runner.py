@@ -1,4 +1,4 @@
-"""Job runner: feeds the pool from a queue and commits what comes back, batch by batch.
+"""Job runner: feeds an executor from a queue and commits what comes back, batch by batch.
 
 A queue gives the jobs and keeps their results: `CollectionQueue` in a collection, `Stream` (in foreign_archives.py) in
 a text file.
@@ -18,8 +18,8 @@ from typing import Literal, Protocol
 
 from lycosa.config.settings import Mission
 from lycosa.extract import extract_main
+from lycosa.extract.executor import Executor
 from lycosa.extract.messages import ExtractJob, ExtractResult, Setup
-from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import resolve, settings_of
 from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import (
@@ -68,15 +68,15 @@ def make_setup(mission: Mission, *, nice: int = 0, log: str = "") -> Setup:
 
 
 def run_jobs(
-    pool: Pool, queue: JobQueue, *, tally: Tally, order: Callable[[], Order], report: Callable[[Tally], None]
+    executor: Executor, queue: JobQueue, *, tally: Tally, order: Callable[[], Order], report: Callable[[Tally], None]
 ) -> None:
     """Work until nothing is left, or until told to stop; what was begun is finished and committed."""
-    for _ in run_in_steps(pool, queue, tally=tally, order=order):
+    for _ in run_in_steps(executor, queue, tally=tally, order=order):
         report(tally)
 
 
-def run_in_steps(pool: Pool, queue: JobQueue, *, tally: Tally, order: Callable[[], Order]) -> Iterator[None]:
-    """The same step by step, for a process that looks after several pools."""
+def run_in_steps(executor: Executor, queue: JobQueue, *, tally: Tally, order: Callable[[], Order]) -> Iterator[None]:
+    """The same step by step, for a process that looks after several executors."""
     began = committed_at = time.monotonic()
     results: list[ExtractResult] = []
     size = 0
@@ -84,22 +84,23 @@ def run_in_steps(pool: Pool, queue: JobQueue, *, tally: Tally, order: Callable[[
         wanted = order()
         jobs: list[ExtractJob] = []
         if wanted == "stop":
-            pool.drop()
-        elif room := pool.room:
+            executor.drop()
+        elif room := executor.room:
             jobs = queue.next_jobs(room)
-            pool.submit(jobs)
-        came = pool.wait(WAIT_S)
+            executor.submit(jobs)
+        came = executor.wait(WAIT_S)
         results += came
         size += sum(len(item.json) for result in came for item in result.items)
         now = time.monotonic()
         full = len(results) >= BATCH_DOCUMENTS or size >= BATCH_BYTES
-        if results and (full or now - committed_at >= BATCH_S or pool.idle):
+        if results and (full or now - committed_at >= BATCH_S or executor.idle):
             queue.put(results, tally)
             results, size, committed_at = [], 0, now
-        tally.seconds, tally.replaced = now - began, pool.replaced
+        tally.seconds, tally.replaced = now - began, executor.replaced
         yield
-        if pool.idle and not jobs and not results and wanted != "follow":
+        if executor.idle and not jobs and not results and wanted != "follow":
             tally.ended_by = "interrupt" if wanted == "stop" else ""
+            tally.notes += [note for note in executor.notes if note not in tally.notes]
             return
 
 

@@ -71,13 +71,14 @@ def undisturbed() -> Iterator[None]:
 
 
 class Pool:
-    """The pool of one extraction: `submit` jobs, call `wait` again and again; `close` ends it."""
+    """An `Executor` whose workers are processes of this machine."""
 
     def __init__(self, command: Sequence[str], setup: Setup, *, workers: int) -> None:
         """`command` starts a fork server; two arguments are added to it."""
         self.setup = setup
         self.workers = workers
         self.replaced = 0  # workers that died
+        self.notes: list[str] = []  # nothing here that the results do not tell
         self._queue: deque[ExtractJob] = deque()
         self._struck: deque[ExtractJob] = deque()
         self._by_channel: dict[socket.socket, PoolWorker] = {}
@@ -115,11 +116,15 @@ class Pool:
         self._queue.extend(jobs)
         self._assign_jobs()
 
-    def drop(self) -> int:
-        """Forget the jobs that no worker has begun; returns how many."""
-        dropped = len(self._queue)
+    def drop(self) -> None:
+        """Forget the jobs that no worker has begun; what was begun comes back."""
+        self.forget()
+
+    def forget(self) -> list[int]:
+        """The same; the keys of these jobs."""
+        keys = [job.key for job in self._queue]
         self._queue.clear()
-        return dropped
+        return keys
 
     def wait(self, seconds: float) -> list[ExtractResult]:
         """The results that came, within this time."""

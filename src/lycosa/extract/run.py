@@ -6,7 +6,6 @@ does only what is new.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -20,9 +19,10 @@ from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
 from lycosa.errors import CollectionError, UsageError
+from lycosa.extract.executor import Executor
+from lycosa.extract.executor_choice import open_executor
 from lycosa.extract.foreign_archives import ForeignDocuments, Stream
 from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, make_setup, run_jobs
-from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import load_quarry, split_mission
 from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import Label
@@ -39,6 +39,7 @@ class ExtractOptions(Struct, frozen=True):
     """How an extraction is run, beside its mission."""
 
     workers: int = 0  # 0: one for each processor
+    on: str = ""  # ray or ray://HOST:PORT; empty: processes of this machine
     again: bool = False  # every document, whatever was done
     retry: bool = False  # those that were set aside
     quiet: bool = False
@@ -68,18 +69,18 @@ def extract_collection(
 def _extract_part(
     folder: Path, mission: Mission, options: ExtractOptions, *, documents: ForeignDocuments | None
 ) -> Tally:
-    pool = _open_pool(mission, options, log=str(folder / "logs" / "extract.log"))
+    executor = _open_executor(mission, options, log=str(folder / "logs" / "extract.log"))
     try:
-        label = Label(pool.ready.name, pool.ready.version, mission.name)
+        label = Label(executor.ready.name, executor.ready.version, mission.name)
         queue = CollectionQueue(folder, label, foreign=iter(documents) if documents else None)
         try:
             if options.again or options.retry:
                 queue.records.forget(aside_only=not options.again)
-            tally = _run(pool, queue, options, left=queue.count())
+            tally = _run(executor, queue, options, left=queue.count())
         finally:
             queue.records.close()
     finally:
-        pool.close()
+        executor.close()
         if documents:
             documents.close()
     _add_notes(tally, documents)
@@ -101,41 +102,41 @@ def _parts_with_extract(mission: Mission) -> list[Mission]:
 
 def _extract_files(files: Sequence[str], mission: Mission, options: ExtractOptions, *, out: TextIO) -> Tally:
     documents = ForeignDocuments(files)
-    pool = _open_pool(mission, options)
+    executor = _open_executor(mission, options)
     try:
-        stream = Stream(iter(documents), out, Label(pool.ready.name, pool.ready.version))
-        tally = _run(pool, stream, options)
+        stream = Stream(iter(documents), out, Label(executor.ready.name, executor.ready.version))
+        tally = _run(executor, stream, options)
         stream.finish()
     finally:
-        pool.close()
+        executor.close()
         documents.close()
     _add_notes(tally, documents)
     return tally
 
 
-def _open_pool(mission: Mission, options: ExtractOptions, *, log: str = "") -> Pool:
+def _open_executor(mission: Mission, options: ExtractOptions, *, log: str = "") -> Executor:
     if not mission.hunted:
         raise UsageError(
             "No quarry is named that says what to extract: --quarry FILE.py:CLASS, or quarry in the mission."
         )
-    pool = Pool(FORK_SERVER, make_setup(mission, log=log), workers=options.workers or os.cpu_count() or 1)
-    if not pool.ready.extracts:
-        pool.close()
+    executor = open_executor(options.on, FORK_SERVER, make_setup(mission, log=log), workers=options.workers)
+    if not executor.ready.extracts:
+        executor.close()
         raise UsageError(f"The quarry {mission.hunted} has no method extract(self, doc).")
-    return pool
+    return executor
 
 
-def _run(pool: Pool, queue: CollectionQueue | Stream, options: ExtractOptions, *, left: int = 0) -> Tally:
+def _run(executor: Executor, queue: CollectionQueue | Stream, options: ExtractOptions, *, left: int = 0) -> Tally:
     progress = ProgressLine(options.output or sys.stderr, quiet=options.quiet)
-    tally = Tally(quarry=pool.ready.name, version=pool.ready.version, left=left)
-    interrupts = Interrupts(progress.say, hurry=pool.close)
+    tally = Tally(quarry=executor.ready.name, version=executor.ready.version, left=left)
+    interrupts = Interrupts(progress.say, hurry=executor.close)
 
     def order() -> Order:
         return "stop" if interrupts.count else "finish"
 
     with interrupts.caught():
         try:
-            run_jobs(pool, queue, tally=tally, order=order, report=lambda tally: progress.show(tally.line))
+            run_jobs(executor, queue, tally=tally, order=order, report=lambda tally: progress.show(tally.line))
         finally:
             progress.clear()
     return tally

@@ -297,9 +297,9 @@ def _lines(text: str) -> list[str]:
 def show_url(request: PageRequest) -> View:
     """The story of any URL: ?url=…"""
     asked = request.query.get("url", "").strip()
+    collection = request.collection
     if not asked:
         return View("url.html", UrlView(asked, "", None, False, [], 0))
-    collection = request.collection
     try:
         why = explain(collection, asked[:20_000], quarry=_quarry(collection))
     except UsageError as problem:

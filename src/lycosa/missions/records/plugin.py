@@ -88,6 +88,8 @@ class RecordsMission(PlainMission):
         from lycosa.missions.records.alerts import round as alerts
         from lycosa.missions.records.reports import round as digests
 
+        if "readers" not in finished.asked:
+            return
         readers = Path(finished.asked["readers"])
         problems: dict[str, None] = {}
         for tell in (digests.after_round, alerts.after_round):

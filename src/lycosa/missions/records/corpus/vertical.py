@@ -15,7 +15,7 @@ from lycosa.missions.records.corpus.scratch import CorpusDocument
 _TOKEN = re.compile(
     r"(?:https?://|www\.)[^\s<>\"]*[^\s<>\".,;:!?)\]]"  # an address
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    r"|\d++(?:[.,:/]\d++)*+\w*"
+    r"|\d+(?:[.,:/]\d+)*\w*"
     rf"|[{WIDE}]"  # words are not written apart
     rf"|(?:[^\W\d_]\.){{2,}}"  # U.S.
     rf"|[^\W{WIDE}]+(?:[-'’·][^\W{WIDE}]+)*"
