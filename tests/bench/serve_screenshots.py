@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.crawl_runs import crawl
 from support.loopback import Reply, Web, html
+from support.mission_webs import make_atlas, make_library
 from support.serve_browser import browsing, viewing
 from support.serve_client import ServeClient, serving
 
@@ -37,6 +38,11 @@ PAGES = {
     "host": "/c/newspaper/host?name=newspaper.example",
     "graph": "/c/newspaper/graph?by=page&limit=400",
     "query": "/c/newspaper/query?text=SELECT+mime,+count(*)+FROM+pages+GROUP+BY+mime&shape=bars",
+    "map": "/c/services/m/geo/?what=layers&box=-40,-25,200,72",
+    "services": "/c/services/m/geo/services",
+    "liveness": "/c/services/m/geo/checks",
+    "xml": "/c/schemas/m/xml/",
+    "schema": "/c/schemas/m/xml/document?url=http%3A%2F%2Fxml.test%2Fschemas%2Flibrary.xsd",
 }
 #: What the documentation shows: the page, its width, and whether it is dark.
 SHOWN = (
@@ -45,6 +51,8 @@ SHOWN = (
     ("crawl", 390, True),
     ("urls", 1200, False),
     ("graph", 1200, True),
+    ("map", 1200, False),
+    ("schema", 1200, False),
 )
 WORDS = (
     "river",
@@ -92,6 +100,8 @@ def make_folder(web: Web, folder: Path) -> None:
     crawl(web, folder / "library", "http://library.example/", "--scope", "host", "--limit", "150", code=5)
     crawl(web, folder / "atlas", "http://atlas.example/", "--limit", "5", code=5)
     (folder / "atlas" / "crawl.db").write_bytes(b"not a database" * 1000)
+    make_atlas(folder / "services", hostile=False)
+    make_library(folder / "schemas", hostile=False)
 
 
 def start_running(client: ServeClient) -> None:

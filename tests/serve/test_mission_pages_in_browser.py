@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.looked_at_web import PIXEL
+from support.loopback import Reply, Web
 from support.mission_webs import make_atlas, make_library
 from support.serve_browser import browsing, needs_browser, viewing
 from support.serve_client import ServeClient, serving
+
+from lycosa.serve.settings import ServeSettings
 
 pytestmark = needs_browser
 
@@ -19,11 +23,16 @@ XML = "/c/library/m/xml/"
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeClient]:
-    root: Path = tmp_path_factory.mktemp("missions")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("missions")
     make_atlas(root / "atlas")
     make_library(root / "library")
-    with serving(root) as client:
+    return root
+
+
+@pytest.fixture(scope="module")
+def client(folder: Path) -> Iterator[ServeClient]:
+    with serving(folder) as client:
         yield client
 
 
@@ -39,12 +48,12 @@ def paths(client: ServeClient) -> list[str]:
     services = client.get(f"{GEO}services.json").json["services"]
     shown = {row["host"]: row["id"] for row in services}
     documents = client.get(f"{XML}documents.json").json["documents"]
-    numbers = {row["url"].rpartition("/")[2].partition("?")[0]: row["id"] for row in documents}
+    numbers = {row["url"].partition("?")[0].rpartition("/")[2]: row["id"] for row in documents}
     return [
         *(f"{GEO}{page}" for page in ("", "?what=layers", "services", "layers", "checks")),
         *(f"{GEO}service?id={shown[host]}" for host in ("evil.test", "archive.geoworld.test")),
         *(f"{XML}{page}" for page in ("", "documents", "schemas", "groups")),
-        *(f"{XML}document?id={numbers[name]}" for name in ("library.xsd", "old.xml", "0.xml", "script>")),
+        *(f"{XML}document?id={numbers[name]}" for name in ("library.xsd", "old.xml", "0.xml", "6.xml")),
     ]
 
 
@@ -130,3 +139,27 @@ def test_services_and_schemas_are_reached_by_clicks(client: ServeClient, browser
         page.click("text=types.xsd >> nth=0")
         assert "types.xsd" in page.inner_text("h1")
         view.check()
+
+
+def test_tiles_are_asked_of_the_server_that_the_user_named(folder: Path, browser: Any) -> None:
+    """The map shows them, also after it was moved; no other page asks."""
+    tiles = Web()
+    tiles.make = lambda address: Reply(PIXEL, headers={"Content-Type": "image/png"})
+    there = f"http://127.0.0.1:{tiles.port}/{{z}}/{{x}}/{{y}}.png"
+    try:
+        with serving(folder, ServeSettings(folder=folder, tiles=there)) as own, viewing(browser) as view:
+            page = view.open(f"{own.address}{GEO}?box=-10,35,5,45")
+            page.wait_for_selector("html[data-map=ready]")
+            page.wait_for_load_state("networkidle")
+            first = len(tiles.asked)
+            assert first > 4
+            with page.expect_response(re.compile(rf":{tiles.port}/8/")):
+                page.click("[data-zoom='0.5']")
+                page.click("[data-zoom='0.5']")
+            page.wait_for_url(re.compile(r"box=-4\.37"))
+            view.check()
+            view.requests.clear()
+            view.open(f"{own.address}{GEO}services")
+            assert [url for url in view.requests if f":{tiles.port}/" in url] == []
+    finally:
+        tiles.close()

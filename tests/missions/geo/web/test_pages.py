@@ -203,3 +203,10 @@ def test_tiles_stand_where_they_belong() -> None:
     assert {tile.address for tile in tiles} == {f"2/{x}/{y}" for x in range(4) for y in range(4)}
     first = next(tile for tile in tiles if tile.address == "2/0/0")
     assert (first.x, first.y, first.side) == (-180.0, -180.0, 90.0)
+
+
+def test_a_box_is_a_path() -> None:
+    """Beyond the antimeridian it goes on; around the world it has neither a western nor an eastern end."""
+    assert map_drawing.draw_box((0, 0, 10, 5), "flat") == "M0.0000 -5.0000h10.0000v5.0000h-10.0000z"
+    assert map_drawing.draw_box((176, -20, -178, -12), "flat").startswith("M176.0000 12.0000h6.0000v8.0000")
+    assert "v" not in map_drawing.draw_box(map_drawing.WORLD, "mercator")

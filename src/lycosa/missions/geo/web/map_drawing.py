@@ -21,6 +21,7 @@ _TILES_ACROSS = 4
 _DEEPEST = 19
 #: Degrees that a view shows at least.
 _LEAST = 0.02
+_ALL_ROUND = 359.0
 _LARGE = 0.85  # of the world: such boxes say nothing of where one should look
 
 
@@ -96,6 +97,8 @@ def draw_box(box: Box, projection: str) -> str:
     width = east - west if east >= west else east + 360.0 - west
     top = place(north)
     height = place(south) - top
+    if width >= _ALL_ROUND:  # it has neither a western nor an eastern end
+        return f"M{west:.4f} {top:.4f}h{width:.4f}m{-width:.4f} {height:.4f}h{width:.4f}"
     return f"M{west:.4f} {top:.4f}h{width:.4f}v{height:.4f}h{-width:.4f}z"
 
 

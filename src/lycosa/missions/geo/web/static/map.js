@@ -5,8 +5,8 @@ if (svg) {
   const view = Object.fromEntries(["x", "y", "width", "height"].map((side) => [side, svg.viewBox.baseVal[side]]));
   const mercator = svg.dataset.projection === "mercator";
   const edge = mercator ? 180 : 90;
-  const shapes = JSON.parse(document.getElementById("boxes").textContent);
   const names = [...document.querySelectorAll("#drawn > li")];
+  const shapes = names.map((name) => name.dataset.box.split(",").map(Number));
   const latitude = (y) => (mercator ? (Math.atan(Math.sinh((-y * Math.PI) / 180)) * 180) / Math.PI : -y);
   const turn = (x) => ((((x + 180) % 360) + 360) % 360) - 180;
 
@@ -76,7 +76,7 @@ if (svg) {
     const lon = turn(x), lat = latitude(y), room = scale().perPixel * 6;
     const holds = ([west, south, east, north]) => lat >= south - room && lat <= north + room
       && (west <= east ? lon >= west - room && lon <= east + room : lon >= west - room || lon <= east + room);
-    const found = names.filter((_, nth) => shapes[nth] && holds(shapes[nth]));
+    const found = names.filter((_, nth) => holds(shapes[nth]));
     const list = document.createElement("ul"), head = document.createElement("p");
     list.className = "links";
     list.append(...found.reverse().slice(0, 50).map((name) => name.cloneNode(true)));
