@@ -256,7 +256,7 @@ def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path:
 
     frontier.record_warcs = record_warcs  # type: ignore[method-assign]
     with pytest.raises(Killed):
-        _gather_side_files(folder / "archive", frontier)
+        _gather_side_files(folder / "archive", frontier, "lycosa-00")
     del frontier.record_warcs
     plan = CollectionSetup(folder, Mission(), None, SqliteFrontier)
     reconcile_archive(plan, frontier)

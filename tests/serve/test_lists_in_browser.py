@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.looked_at_web import HOSTILE, make_looked_at
-from support.serve_browser import browsing, needs_browser, viewing
+from support.serve_browser import browsing, expect, needs_browser, viewing
 from support.serve_client import ServeClient, serving
 
 pytestmark = needs_browser
@@ -88,7 +88,7 @@ def test_a_list_is_filtered_sorted_and_left_by_clicks(client: ServeClient, brows
         page = view.open(f"{client.address}/c/web/urls")
         page.get_by_role("link", name="gone 2").click()
         page.wait_for_url("**state=gone**")
-        assert page.locator("tbody tr").count() == 2
+        expect(page.locator("tbody tr")).to_have_count(2)
         page.get_by_role("columnheader", name="Address").get_by_role("link").click()
         page.wait_for_url("**sort=url**")
         page.get_by_text("Columns", exact=True).click()

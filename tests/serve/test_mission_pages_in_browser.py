@@ -11,7 +11,7 @@ import pytest
 from support.looked_at_web import PIXEL
 from support.loopback import Reply, Web
 from support.mission_webs import make_atlas, make_library
-from support.serve_browser import browsing, needs_browser, viewing
+from support.serve_browser import browsing, expect, needs_browser, viewing
 from support.serve_client import ServeClient, serving
 
 from lycosa.serve.settings import ServeSettings
@@ -131,13 +131,13 @@ def test_services_and_schemas_are_reached_by_clicks(client: ServeClient, browser
         page.click("nav.mission >> text=Services")
         page.click(".facets >> text=dead >> nth=-1")
         page.click("text=Soil maps")
-        assert page.locator(".strip li").count() == 2
+        expect(page.locator(".strip li")).to_have_count(2)
         page.goto(f"{client.address}/c/library/")
         page.click("nav >> text=XML")
         page.click("nav.mission >> text=Schemas")
         page.click("text=library.xsd")
         page.click("text=types.xsd >> nth=0")
-        assert "types.xsd" in page.inner_text("h1")
+        expect(page.locator("h1")).to_contain_text("types.xsd")
         view.check()
 
 

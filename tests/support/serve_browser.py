@@ -12,7 +12,7 @@ import pytest
 from lycosa.render.browser_discovery import find_browser
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, LocatorAssertions, Page
 
 #: A name of another site, which leads to this machine.
 REBOUND = "rebound.example"
@@ -102,3 +102,11 @@ def viewing(
         yield view
     finally:
         context.close()
+
+
+def expect(found: Locator) -> LocatorAssertions:
+    """What is expected of a page soon: a click does not wait for the page that it leads to."""
+    from playwright.sync_api import expect as wait_for
+
+    wait_for.set_options(timeout=20_000)
+    return wait_for(found)

@@ -58,6 +58,7 @@ class CrawlKeywords(TypedDict, total=False):
     ca: FilePath
     proxy: str
     database: str
+    archive: str
     mirror: FilePath
     index: FilePath
     log_file: FilePath

@@ -80,7 +80,7 @@ def test_stories_tell_their_members_and_what_they_say_together(client: ServeClie
     assert listed["total"] >= 1 and listed["stories"][0]["hosts"] == 2
     number = next(one["id"] for one in listed["stories"] if "Tudela" in one["title"])
     told = client.get(f"{PRESS}/story.json?id={number}").json
-    assert len(told["members"]) == 2 and any("shares" in member["why"] for member in told["members"])
+    assert len(told["members"]) == 3 and any("shares" in member["why"] for member in told["members"])
     together = {field["name"]: field for field in told["together"]}
     assert len(together["place"]["hosts"]) == 2 and together["authors"]["others"]
     assert told["impact"]["media"] == 2 and told["impact"]["over_time"]

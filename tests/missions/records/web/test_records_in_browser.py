@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.record_stores import NASTY, filled_store, make_article
-from support.serve_browser import browsing, needs_browser, viewing
+from support.serve_browser import browsing, expect, needs_browser, viewing
 from support.serve_client import ServeClient, serving
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ def test_from_a_record_to_its_story_and_its_source(browser: Browser, client: Ser
     with viewing(browser, language="es") as view:
         page = view.open(f"{client.address}/c/press/m/records/")
         page.get_by_role("link", name="El Ebro se desborda").click()
-        assert "línea" in page.locator("main").inner_text()
+        expect(page.locator("main")).to_contain_text("línea")
         page.get_by_role("link", name="La misma historia en otros sitios").click()
-        assert page.locator(".members li").count() == 2
+        expect(page.locator(".members li")).to_have_count(3)
         assert "Lo que dicen en conjunto" in page.locator("main").inner_text()
         page.get_by_role("link", name="Lectores").click()
         page.get_by_role("link", name="Lo nuevo Ana").click()
@@ -101,12 +101,12 @@ def test_a_message_is_dropped_in_the_browser(browser: Browser, client: ServeClie
         page = view.open(f"{client.address}/c/shop/m/records/outbox")
         page.get_by_role("checkbox").check()
         page.get_by_role("button", name="Try the chosen again").click()
-        assert page.locator("tbody tr").count() == 1
+        expect(page.locator("tbody tr")).to_have_count(1)
         page.get_by_role("checkbox").check()
         page.get_by_role("button", name="Drop the chosen").click()
-        assert "There is no message." in page.locator("main").inner_text()
+        expect(page.locator("main")).to_contain_text("There is no message.")
         page.get_by_role("link", name="dropped 1").click()
-        assert page.locator("tbody tr").count() == 1
+        expect(page.locator("tbody tr")).to_have_count(1)
         view.check()
 
 
