@@ -132,9 +132,10 @@ def running_crawl(folder: Path) -> int:
         handle = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
         try:
             process = int(os.pread(handle, 32, 0))
-            os.kill(process, 0)  # of a process that is gone, the lock is not even tried: a crawl may be taking it
+            with contextlib.suppress(PermissionError):  # another user's, which may hold it
+                os.kill(process, 0)  # of a process that is gone, the lock is not even tried: a crawl may be taking it
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):
+        except BlockingIOError:
             return process
         finally:
             os.close(handle)
