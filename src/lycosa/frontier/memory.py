@@ -33,10 +33,12 @@ from lycosa.frontier.page_events import (
     ANSWERED,
     HELD,
     REOPENED_BY_NEED,
+    KnownUrl,
     PageBefore,
     event_of,
     is_needed_now,
-    owns_before,
+    is_same_sort,
+    raises,
 )
 from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import (
@@ -52,7 +54,6 @@ from lycosa.model import (
     RobotsRow,
     State,
     Target,
-    UnstoredPage,
     VisitHistory,
     WarcRow,
     WeightUpdate,
@@ -94,6 +95,7 @@ class MemoryFrontier:
                 lease.owner, lease.epoch, lease.until = owner, lease.epoch + 1, now + ttl_s
                 self._epochs[part] = lease.epoch
                 taken.append(part)
+        self.renew(owner, now=now, ttl_s=ttl_s)
         return taken
 
     def renew(self, owner: str, *, now: float, ttl_s: float) -> set[int]:
@@ -171,7 +173,7 @@ class MemoryFrontier:
     def rounds(self) -> list[RoundRow]:
         rows = []
         for row in self._tables.rounds:
-            events = Counter(url.events.get(row.round, "") for url in self._tables.urls)
+            events = Counter(url.events[row.round][0] for url in self._tables.urls if row.round in url.events)
             rows.append(replace(row, **{event: events[event] for event in EVENTS}))
         return rows
 
@@ -221,13 +223,13 @@ class MemoryFrontier:
 
     def add_seeds(self, discoveries: Iterable[Discovery], *, max_depth: int = -1) -> int:
         woken: set[str] = set()
-        new = 0
-        for discovery in discoveries:
-            new += discovery.url_hash not in self._tables.by_id
-            self._add(discovery, woken, max_depth)
-            self._mark_seed(discovery, woken, given=True)
+        seeds = list(discoveries)
+        again = self._add(seeds, woken)
+        self._meet_again(again, woken, max_depth)
+        for seed in seeds:
+            self._mark_seed(seed, woken, given=True)
         self._tables.inbox.update(dict.fromkeys(woken))
-        return new
+        return len(seeds) - len(again)
 
     def _mark_seed(self, seed: Discovery, woken: set[str], *, given: bool) -> None:
         url = self._tables.by_id[seed.url_hash]
@@ -246,14 +248,17 @@ class MemoryFrontier:
         tables = self._tables
         committed = Committed(woken_hosts=set(), duplicates=set())
         woken: set[str] = set()
+        again = self._add(batch.discoveries, woken)
+        self._meet_again(again, woken, max_depth, concluded={outcome.row for outcome in batch.outcomes})
         for discovery in batch.discoveries:
-            self._add(discovery, woken, max_depth)
+            if discovery.seed:
+                self._mark_seed(discovery, woken, given=False)
         for outcome in batch.outcomes:
             if is_needed_now(outcome, tables.urls[outcome.row - 1].before):
                 woken.add(outcome.host)
             self._apply_outcome(tables.urls[outcome.row - 1], outcome, committed)
-        for discovery in batch.discoveries:
-            if discovery.needed:
+        for discovery in again:
+            if discovery.needed and discovery.state == State.PENDING:
                 self._open_needed(discovery, woken)
         for hint in latest(batch.hints):
             self._apply_hint(hint, woken)
@@ -265,9 +270,6 @@ class MemoryFrontier:
                     self._lower(url, url.depth, woken, max_depth)  # for a depth that it has no longer
                 else:
                     self._spread(url, woken, max_depth)
-        for discovery in batch.discoveries:
-            if discovery.seed:
-                self._mark_seed(discovery, woken, given=False)
         tables.hosts.update({row.host: row for row in batch.hosts})
         tables.budgets.update({row.host: self._round for row in batch.hosts})
         tables.robots.update({row.origin: row for row in batch.robots})
@@ -300,39 +302,47 @@ class MemoryFrontier:
             url.due, url.retries = HINTED, 0
             woken.add(hint.host)
 
-    def _add(self, discovery: Discovery, woken: set[str], max_depth: int) -> None:
-        tables = self._tables
-        known = tables.by_id.get(discovery.url_hash)
-        if known is None:
-            state = State(discovery.state)
-            url = Url(len(tables.urls) + 1, discovery, state, discovery.reason if state else "", discovery.depth)
+    def _add(self, discoveries: Iterable[Discovery], woken: set[str]) -> list[Discovery]:
+        """Add the URLs that are unknown; returns the others."""
+        tables, again = self._tables, []
+        for discovery in discoveries:
+            if discovery.url_hash in tables.by_id:
+                again.append(discovery)
+                continue
+            state, found = State(discovery.state), replace(discovery)
+            url = Url(len(tables.urls) + 1, found, state, found.reason if state else "", found.depth)
             tables.urls.append(url)
-            tables.by_id[discovery.url_hash] = url
-            tables.hosts.setdefault(discovery.host, HostRow(discovery.host))
+            tables.by_id[found.url_hash] = url
+            tables.hosts.setdefault(found.host, HostRow(found.host))
             if state == State.PENDING:
-                woken.add(discovery.host)
-            return
-        if discovery.state == State.PENDING and known.state == State.REJECTED and known.reason in BARRED:
-            known.discovery, known.depth = discovery, discovery.depth
-            open_url(known)
-            woken.add(discovery.host)
-        waits = known.state in (State.PENDING, State.WAITING) and not known.discovery.seed
-        if discovery.policy_data and waits and -1 <= known.discovery.score <= discovery.score:
-            for name in ("score", "policy_data", "parent", "via", "anchor", "context"):
-                setattr(known.discovery, name, getattr(discovery, name))
-            woken.add(discovery.host)
-        if max_depth >= 0 and discovery.reason not in BARRED:
-            self._lower(known, discovery.depth, woken, max_depth, fits=discovery.state == State.PENDING)
+                woken.add(found.host)
+        return again
 
-    def _open_needed(self, discovery: Discovery, woken: set[str]) -> None:
-        known = self._tables.by_id[discovery.url_hash]
-        waits = known.state in (State.PENDING, State.WAITING) and not known.discovery.seed
-        dropped = known.state in (State.FETCHED, State.REJECTED) and known.reason in REOPENED_BY_NEED
-        if known.discovery.via != discovery.via and (waits or dropped):
-            known.discovery.via, known.discovery.parent = discovery.via, discovery.parent
+    def _meet_again(
+        self, again: list[Discovery], woken: set[str], max_depth: int, *, concluded: Collection[int] = ()
+    ) -> None:
+        ways = [(link, self._tables.by_id[link.url_hash]) for link in again if link.reason not in BARRED]
+        for link, url in ways:
+            if link.state == State.PENDING and url.state == State.REJECTED and url.reason in BARRED:
+                url.discovery, url.depth = replace(link, seed=url.discovery.seed), link.depth
+                open_url(url)
+                woken.add(link.host)
+            elif url.row not in concluded and raises(link, url.known):
+                for name in ("score", "policy_data", "parent", "via", "anchor", "context"):
+                    setattr(url.discovery, name, getattr(link, name))
+                woken.add(link.host)
+        for link, url in ways if max_depth >= 0 else ():
+            self._lower(url, link.depth, woken, max_depth, fits=link.state == State.PENDING)
+
+    def _open_needed(self, link: Discovery, woken: set[str]) -> None:
+        url = self._tables.by_id[link.url_hash]
+        dropped = url.state in (State.FETCHED, State.REJECTED) and url.reason in REOPENED_BY_NEED
+        found = url.discovery
+        if found.via != link.via and is_same_sort(found.via, link.via) and (url.known.waits or dropped):
+            found.via, found.parent = link.via, link.parent
             if dropped:
-                open_url(known)
-                woken.add(discovery.host)
+                open_url(url)
+                woken.add(link.host)
 
     def _lower(self, url: Url, depth: int, woken: set[str], max_depth: int, *, fits: bool = False) -> None:
         lower = depth < url.depth
@@ -349,7 +359,7 @@ class MemoryFrontier:
     def _spread(self, url: Url, woken: set[str], max_depth: int) -> None:
         children = [(url.redirect, 0)] if url.redirect else []
         if url.links:
-            children += [(address, 1) for address in self._unpack(url.links)]
+            children += [(address, 1) for address in self._unpack(url.links[max(url.links)])]
         for address, step in children:
             child = self._tables.by_id.get(urls.url_id(address))
             if child is not None:
@@ -364,7 +374,7 @@ class MemoryFrontier:
         if state == State.FETCHED and page is not None:
             if page.digest and tables.holders.setdefault(page.digest, (outcome.row, number))[0] != outcome.row:
                 state = State.DUPLICATE
-        elif state == State.UNCHANGED and before.digest and before.was == State.DUPLICATE:
+        elif state == State.UNCHANGED and before.digest and not self._is_holder(url):
             state = State.DUPLICATE
         if state == State.DUPLICATE:
             committed.duplicates.add(outcome.row)
@@ -380,7 +390,7 @@ class MemoryFrontier:
             told, wrong = tables.hint_counts.get(outcome.host, (0, 0))
             tables.hint_counts[outcome.host] = told + 1, wrong + (event in ("", "unchanged"))
         if event:
-            url.events = url.events | {number: event}
+            url.events = url.events | {number: (event, outcome.archive_place)}
         url.state, url.reason = state, outcome.reason if state != State.PENDING else ""
         url.http, url.due, url.retries, url.redirect = outcome.http, outcome.due, outcome.retries, outcome.redirect
         if outcome.history is not None or page is not None:
@@ -389,7 +399,9 @@ class MemoryFrontier:
             url.pages, url.digest = url.pages | {number: page}, page.digest
             url.validators = page.etag, page.last_modified
         url.validators = outcome.validators or url.validators
-        url.unstored = outcome.unstored or url.unstored
+        links = page.links if page is not None else outcome.unstored.links if outcome.unstored is not None else b""
+        if links:
+            url.links = url.links | {number: links}
         if outcome.http:
             tables.statuses[number, str(outcome.http)] += 1
             tables.rounds[-1].answers += 1
@@ -456,26 +468,34 @@ class MemoryFrontier:
             for number, page in url.pages.items()
             if page.warc == name and overlaps(page.offset, page.length, spans)
         ]
+        for url in self._tables.urls if self._round > 1 else ():
+            _, place = url.events.get(self._round, ("", ArchivePlace()))
+            if place.file == name and overlaps(place.offset, place.length, spans):
+                lost.append((url.row, self._round))
         return self._fetch_again(lost)
 
     def _fetch_again(self, lost: list[tuple[int, int]]) -> int:
+        """Forget copies, and those of other pages with the same contents, whose bytes were never kept."""
         tables, opened = self._tables, dict[int, Url]()
         digests = {digest for digest, holder in tables.holders.items() if holder in lost}
-        twins = [url for url in tables.urls if url.digest in digests and url.state in (*HELD, State.DUPLICATE)]
-        for digest in digests:
-            del tables.holders[digest]
-        for n, number in [*lost, *((url.row, self._round) for url in twins)]:
+        twins = [(url.row, key) for url in tables.urls for key, page in url.pages.items() if page.digest in digests]
+        for n, number in [*lost, *twins]:
             url = tables.urls[n - 1]
-            page, digest = url.pages.get(number), url.digest
-            url.pages = {key: value for key, value in url.pages.items() if key != number}
+            page, digest, is_stored = url.pages.get(number), url.digest, self._round in url.pages
+            if page is not None:
+                url.pages = {key: value for key, value in url.pages.items() if key != number}
+                url.links = {key: value for key, value in url.links.items() if key != number}
             url.events = {key: value for key, value in url.events.items() if key != number}
             url.validators, url.digest = ("", ""), url.page.digest if url.page is not None else b""
-            newest = number == self._round or (page is not None and page.digest == digest) or digest in digests
+            newest = number == self._round or (page is not None and page.digest == digest)
             if url.state == State.PENDING or not newest or n in opened:
                 continue
             opened[n] = url
-            if url.state in HELD and digest and max(url.round, 1) == self._round and url.discovery.via != "sitemap":
+            is_stored = is_stored or (url.state == State.UNCHANGED and max(url.round, 1) == self._round)
+            if url.state in HELD and is_stored and url.discovery.via != "sitemap":
                 tables.stored[self._round] -= 1
+        for digest in digests:
+            del tables.holders[digest]
         return self._open(opened.values())
 
     def _open(self, opened: Collection[Url]) -> int:
@@ -520,7 +540,8 @@ class MemoryFrontier:
             if row is None or not self._tables.seeds[row.row]:
                 continue
             for _ in range(20):
-                if row is None or not row.redirect or (onward := self.find(row.redirect)) is None:
+                is_moved = row is not None and row.state in (State.MOVED, State.MOVED_FOR_GOOD)
+                if row is None or not is_moved or (onward := self.find(row.redirect)) is None:
                     break
                 row = onward
             ends = (State.GONE, State.FAILED, State.REJECTED, State.WAITING, State.MOVED, State.MOVED_FOR_GOOD)
@@ -551,8 +572,12 @@ class MemoryFrontier:
         return sum(self._owned().values())
 
     def _owned(self) -> Counter[str]:
-        owned = [url for url in self._tables.urls if owns_before(url.before) and url.discovery.via != "sitemap"]
+        owned = [url for url in self._tables.urls if self._is_holder(url) and url.discovery.via != "sitemap"]
         return Counter(url.discovery.host for url in owned)
+
+    def _is_holder(self, url: Url) -> bool:
+        """Whether no other page brought the content of a URL's newest copy first."""
+        return self._tables.holders.get(url.digest, (0, 0))[0] == url.row
 
     def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
         cut = [url for url in self._tables.urls if url.pages and url.state < State.MOVED and url.reason == "too-large"]
@@ -594,8 +619,8 @@ class Url(Struct):
     retries: int = 0
     redirect: str = ""
     pages: dict[int, PageRow] = {}  # by round
-    unstored: UnstoredPage | None = None
-    events: dict[int, str] = {}  # by round
+    links: dict[int, bytes] = {}  # packed, by the rounds in which there were any
+    events: dict[int, tuple[str, ArchivePlace]] = {}  # by round
     digest: bytes = b""
     validators: tuple[str, str] = ("", "")
     history: VisitHistory = VisitHistory()
@@ -609,9 +634,9 @@ class Url(Struct):
         return self.pages[max(self.pages)] if self.pages else None
 
     @property
-    def links(self) -> bytes:
-        page = self.page or self.unstored
-        return page.links if page is not None else b""
+    def known(self) -> KnownUrl:
+        found = self.discovery
+        return KnownUrl(self.row, self.state, self.reason, found.via, found.seed, found.score)
 
     @property
     def before(self) -> PageBefore:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from lycosa.model import Outcome, State
+from lycosa.model import Discovery, Outcome, State
 
 #: States of a page whose copy of this round is there.
 HELD = (State.FETCHED, State.UNCHANGED)
@@ -28,9 +28,25 @@ class PageBefore(Struct, gc=False):
     due: float = 0.0
 
 
+class KnownUrl(Struct, gc=False):
+    """What the frontier knows of a URL that a link leads to."""
+
+    n: int
+    state: int
+    reason: str
+    via: str
+    seed: bool
+    score: float
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is still to be fetched, and its place in the order may change: a seed keeps its own."""
+        return self.state in (State.PENDING, State.WAITING) and not self.seed
+
+
 def event_of(outcome: Outcome, before: PageBefore, state: int) -> str:
     """What a visit found of a page; nothing where there is no page and never was one, or where it is not known."""
-    if before.via == "sitemap" or before.state not in (State.PENDING, State.WAITING):
+    if before.via == "sitemap" or before.state in ANSWERED:
         return ""  # no page, or one that this round has counted already
     away = before.was in AWAY
     if state in AWAY:
@@ -49,14 +65,17 @@ def is_needed_now(outcome: Outcome, before: PageBefore) -> bool:
     return outcome.reason in REOPENED_BY_NEED and outcome.via not in ("", before.via)
 
 
-def owns_before(before: PageBefore) -> bool:
-    """Whether the URL counted as a page of the collection: it has a copy that is not another page's as well."""
-    state = before.state if before.state in (*HELD, State.DUPLICATE) else before.was
-    return bool(before.digest) and state != State.DUPLICATE
+def is_same_sort(via: str, other: str) -> bool:
+    """Whether two kinds of links lead to the same sort of thing: a sitemap stays one, and a page stays a page."""
+    return (via == "sitemap") == (other == "sitemap")
 
 
-def owns_after(outcome: Outcome, before: PageBefore, state: int) -> bool:
-    """Whether it counts as one after the visit; a page that is gone still has its copy."""
-    if state == State.FETCHED and outcome.page is not None:
-        return True
-    return state != State.DUPLICATE and owns_before(before)
+def raises(link: Discovery, known: KnownUrl) -> bool:
+    """Whether a link that is followed lets a known URL rise to its score."""
+    return bool(
+        link.policy_data
+        and link.state == State.PENDING
+        and known.waits
+        and -1 <= known.score <= link.score
+        and is_same_sort(link.via, known.via)
+    )

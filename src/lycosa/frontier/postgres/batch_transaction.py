@@ -7,30 +7,23 @@ held. A kill between the two leaves URLs that are known before the page that led
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Any
 
 from psycopg import sql
 
-from lycosa.frontier.contract import BARRED, REOPENED_BY_SEEDS, statuses_of
-from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
-from lycosa.frontier.page_events import (
-    ANSWERED,
-    HELD,
-    REOPENED_BY_NEED,
-    PageBefore,
-    event_of,
-    is_needed_now,
-    owns_after,
-    owns_before,
-)
+from lycosa.frontier.batch_decisions import BatchDecisions
+from lycosa.frontier.contract import BARRED
+from lycosa.frontier.depths import Unpack
+from lycosa.frontier.lastmod_hints import HINTED
+from lycosa.frontier.page_events import KnownUrl, PageBefore
 from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.postgres.connection import PostgresConnection
 from lycosa.frontier.postgres.counters import ShardedCounts
-from lycosa.frontier.postgres.depths import PostgresDepths, Unpack
+from lycosa.frontier.postgres.depths import PostgresDepths
 from lycosa.frontier.postgres.numbers import RowNumbers
 from lycosa.frontier.postgres.schema import part_of_row
-from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, State, UnstoredPage, VisitHistory
+from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, State, VisitHistory
 
 _STAGED = """
 CREATE TEMP TABLE IF NOT EXISTS staged (
@@ -112,6 +105,8 @@ INSERT INTO visit SELECT * FROM unnest(
     %s::bigint[])
 ON CONFLICT (part, round, n) DO UPDATE SET event = excluded.event, at = excluded.at, http = excluded.http,
     warc = excluded.warc, "offset" = excluded."offset", length = excluded.length"""
+_EVENTS = """
+SELECT event FROM unnest(%s::smallint[], %s::bigint[]) AS asked (part, n) JOIN visit USING (part, n) WHERE round = %s"""
 _GROW = """
 UPDATE host SET pages = pages + more.count
 FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS more (part, host, count)
@@ -147,21 +142,7 @@ _OPEN_HINTED = """
 UPDATE url SET was = state, state = 0, reason = '', due = %s, retries = 0 WHERE part = %s AND n = %s"""
 
 
-class KnownUrl:
-    """A URL that the database knows."""
-
-    __slots__ = ("n", "reason", "score", "seed", "state", "via")
-
-    def __init__(self, n: int, state: int, reason: str, via: str, seed: bool, score: float) -> None:
-        self.n = n
-        self.state = state
-        self.reason = reason
-        self.via = via
-        self.seed = seed
-        self.score = score
-
-
-class PostgresBatch:
+class PostgresBatch(BatchDecisions):
     """Writes within transactions that the caller runs."""
 
     def __init__(
@@ -174,21 +155,15 @@ class PostgresBatch:
         unpack: Unpack,
         machine: str,
     ) -> None:
-        self.duplicates: set[int] = set()
-        self.stored = 0
-        self.woken: set[str] = set()  # hosts that have new pending URLs
-        self.added: list[Discovery] = []
+        self._sums = ShardedCounts()
+        super().__init__(self._sums, number=connection.round, owned=owned)
         self._connection = connection
         self._numbers = numbers
-        self._owned = owned
         self._max_depth = max_depth
         self._unpack = unpack
         self._machine = machine
-        self._counts = ShardedCounts()
-        self._answers = 0
-        self._visits: list[tuple[object, ...]] = []
-        self._grown: dict[int, int] = {}  # host key -> pages that it has more
-        self._host_names: dict[int, str] = {}
+        self._holders: dict[bytes, int] = {}  # the rows that hold contents of this batch
+        self._outcomes: dict[int, tuple[object, ...]] = {}
 
     # The first transaction
 
@@ -231,9 +206,12 @@ class PostgresBatch:
                         )
                     )
         new = {n for (n,) in connection.rows(_ADD)}
-        self.added = [one for _, n, one in numbered if n in new]
+        added = [one for _, n, one in numbered if n in new]
         again += [one for _, n, one in numbered if n not in new]
-        self._count_new(self.added)
+        self._count_new(added)
+        hosts = sorted({(part_of(one.host), host_key(one.host), one.host) for one in added})
+        if hosts:
+            connection.run(_HOSTS, _columns(hosts))
         return again
 
     def count_traps(self, trap_counts: Mapping[tuple[str, str], int]) -> None:
@@ -242,113 +220,45 @@ class PostgresBatch:
         if tallies:
             self._connection.run(_TALLY, _columns(tallies))
 
-    def _count_new(self, new: list[Discovery]) -> None:
-        for one in new:
-            self._counts.state(one.state, one.reason if one.state else "", 1)
-            if one.state == State.PENDING:
-                self.woken.add(one.host)
-        hosts = sorted({(part_of(one.host), host_key(one.host), one.host) for one in new})
-        if hosts:
-            self._connection.run(_HOSTS, _columns(hosts))
+    def _has_barred(self) -> bool:
+        return True
 
-    def meet_again(self, again: list[Discovery]) -> None:
-        """Do what other links to known URLs ask for: lift bars, raise scores, fetch what is needed, lower depths."""
-        ways = [one for one in again if one.reason not in BARRED]
-        if not ways:
-            return
-        known = self._find(ways)
-        for one in ways:
-            old = known.get(one.url_hash)
-            if old is not None and one.state == State.PENDING and old.state == State.REJECTED and old.reason in BARRED:
-                self._open_barred(one, old)
-        if self._max_depth >= 0:
-            self._depths().lower_known(ways)
-        for one in ways:
-            old = known.get(one.url_hash)
-            if old is not None and one.policy_data and old.state in (State.PENDING, State.WAITING) and not old.seed:
-                self._raise_score(one, old)
-
-    def _find(self, discoveries: Iterable[Discovery]) -> dict[int, KnownUrl]:
-        keys = sorted({(part_of(one.host), host_key(one.host), one.url_hash) for one in discoveries})
-        if not keys:
-            return {}
+    def _find_known(self, links: Iterable[Discovery]) -> dict[int, KnownUrl]:
+        keys = sorted({(part_of(link.host), host_key(link.host), link.url_hash) for link in links})
         return {row[0]: KnownUrl(*row[1:]) for row in self._connection.rows(_KNOWN, _columns(keys))}
 
-    def _open_barred(self, one: Discovery, old: KnownUrl) -> None:
-        values = (
-            one.score,
-            one.depth,
-            one.hops,
-            one.parent,
-            one.via,
-            one.anchor,
-            one.context,
-            one.original,
-            one.policy_data,
-            part_of_row(old.n),
-            old.n,
-            list(BARRED),
-        )
-        if self._connection.run(_OPEN_BARRED, values):
-            self._reopened(old, one.host)
+    def _open_barred(self, link: Discovery, old: KnownUrl) -> bool:
+        place = (link.score, link.depth, link.hops, link.parent, link.via, link.anchor, link.context, link.original)
+        values = (*place, link.policy_data, part_of_row(old.n), old.n, list(BARRED))
+        return bool(self._connection.run(_OPEN_BARRED, values))
 
-    def _raise_score(self, one: Discovery, old: KnownUrl) -> None:
-        if not -1 <= old.score <= one.score:
-            return
-        values = (
-            one.score,
-            one.policy_data,
-            one.parent,
-            one.via,
-            one.anchor,
-            one.context,
-            part_of_row(old.n),
-            old.n,
-            one.score,
-        )
-        if self._connection.run(_RISE, values):
-            old.score = one.score
-            self.woken.add(one.host)
+    def _raise_score(self, link: Discovery, old: KnownUrl) -> bool:
+        place = (link.score, link.policy_data, link.parent, link.via, link.anchor, link.context)
+        return bool(self._connection.run(_RISE, (*place, part_of_row(old.n), old.n, link.score)))
 
-    def open_needed(self, again: list[Discovery]) -> None:
-        """Let known URLs be fetched for the documents that need them, also those that were read and dropped."""
-        needed = [one for one in again if one.needed and one.reason not in BARRED]
-        known = self._find(needed)
-        for one in needed:
-            old = known.get(one.url_hash)
-            if old is None:
-                continue
-            part = part_of_row(old.n)
-            self._connection.run(_NEED, (one.via, one.parent, part, old.n, one.via))
-            dropped = old.state in (State.FETCHED, State.REJECTED) and old.reason in REOPENED_BY_NEED
-            if dropped and old.via != one.via:
-                self._connection.run(_OPEN_DROPPED, (one.via, one.parent, part, old.n))
-                self._reopened(old, one.host)
+    def _need(self, link: Discovery, old: KnownUrl) -> None:
+        self._connection.run(_NEED, (link.via, link.parent, part_of_row(old.n), old.n, link.via))
 
-    def _reopened(self, old: KnownUrl, host: str) -> None:
-        self._counts.state(old.state, old.reason, -1)
-        self._counts.state(State.PENDING, "", 1)
-        old.state, old.reason = State.PENDING, ""
-        self.woken.add(host)
+    def _open_dropped(self, link: Discovery, old: KnownUrl) -> None:
+        self._connection.run(_OPEN_DROPPED, (link.via, link.parent, part_of_row(old.n), old.n))
 
-    def mark_seeds(self, seeds: list[Discovery], *, given: bool) -> None:
-        """Make known URLs seeds, and open those that had been rejected; not `given` are those that a seed moved to."""
-        known = self._find(seeds)
-        for seed in seeds:
-            old = known[seed.url_hash]
-            if old.state in REOPENED_BY_SEEDS[given] and seed.state == State.PENDING:
-                self._connection.run(_REOPEN, (part_of_row(old.n), old.n))
-                self._reopened(old, seed.host)
-        rows = sorted({known[seed.url_hash].n for seed in seeds})
+    def _open_seed(self, n: int) -> None:
+        self._connection.run(_REOPEN, (part_of_row(n), n))
+
+    def _write_seeds(self, rows: list[int], *, given: bool) -> None:
         self._connection.run_many(
             "UPDATE url SET seed = true WHERE part = %s AND n = %s AND NOT seed", ((part_of_row(n), n) for n in rows)
         )
         self._connection.run_many(_SEED, ((n, given) for n in rows))
 
+    def _lower_known(self, ways: list[Discovery]) -> None:
+        if self._max_depth >= 0:
+            self._depths().lower_known(ways)
+
     def _depths(self) -> PostgresDepths:
         return PostgresDepths(
             self._connection,
-            counts=self._counts,
+            counts=self._sums,
             woken=self.woken,
             max_depth=self._max_depth,
             unpack=self._unpack,
@@ -359,22 +269,21 @@ class PostgresBatch:
         foreign = sorted((part_of(host), host_key(host)) for host in self.woken if part_of(host) not in self._owned)
         if foreign:
             self._connection.run(_INBOX, _columns(foreign))
-        self._counts.write(self._connection)
-        self._counts = ShardedCounts()
+        self._sums.write(self._connection)
 
     # The second transaction
 
-    def write(self, batch: Batch) -> None:
-        """Write what became of targets, and the rest of a batch."""
+    def write(self, batch: Batch, again: list[Discovery]) -> None:
+        """Write what became of targets, and the rest of a batch; `again` are its links to known URLs."""
         connection = self._connection
         if batch.outcomes:
             self._write_outcomes(batch.outcomes)
+        self.open_needed(again)
         if batch.hosts:
             self._write_hosts(batch.hosts)
         if batch.robots:
             connection.run_many(_ROBOTS, ((row.origin, row.fetched_at, row.status, row.body) for row in batch.robots))
-        if batch.hints:
-            self._apply_hints(batch.hints)
+        self.apply_hints(batch.hints)
         if batch.warc:
             connection.run(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self._machine))
         if batch.warcs:
@@ -394,100 +303,61 @@ class PostgresBatch:
             connection.run(_LESSON, (stamp, *columns))
 
     def _write_outcomes(self, outcomes: list[Outcome]) -> None:
-        connection, number = self._connection, self._connection.round
+        connection = self._connection
         asked = sorted({(part_of_row(outcome.row), outcome.row) for outcome in outcomes})
         before = {row[0]: PageBefore(*row[1:]) for row in connection.rows(_BEFORE, _columns(asked))}
         outcomes = [outcome for outcome in outcomes if outcome.row in before]
-        holders = self._hold_contents(outcomes)
-        rows: dict[int, tuple[object, ...]] = {}
-        statuses = statuses_of(number)
-        for outcome in outcomes:
-            old = before[outcome.row]
-            state = self._resolve_state(outcome, old, holders)
-            reason = outcome.reason if state != State.PENDING else ""
-            self._counts.state(old.state, old.reason, -1)
-            self._counts.state(state, reason, 1)
-            if outcome.http:
-                self._counts.figure(statuses, str(outcome.http), 1)
-                self._answers += 1
-            if outcome.unstored is not None:
-                self._count_unstored(outcome.unstored)
-            self._count_event(outcome, old, state)
-            rows[outcome.row] = _outcome_row(outcome, state, reason, number, rows.get(outcome.row))
-            digest = outcome.page.digest if outcome.page is not None else old.digest
-            before[outcome.row] = PageBefore(state, reason, old.via, old.was, digest)
-        if rows:
-            connection.run(_OUTCOMES, _columns([rows[n] for n in sorted(rows)]))
+        self._hold_contents(outcomes, before)
+        self._conclude(outcomes, before)
+        if self._outcomes:
+            connection.run(_OUTCOMES, _columns([self._outcomes[n] for n in sorted(self._outcomes)]))
         self._write_pages(outcomes)
-        self._write_events()
+        self._count_outcomes()
+        if self._events:
+            connection.run(_VISITS, _columns(self._visit_rows()))
+        if self._grown:
+            rows = sorted((part_of(host), host_key(host), change) for host, change in self._grown.items())
+            connection.run(_GROW, _columns(rows))
 
-    def _hold_contents(self, outcomes: list[Outcome]) -> dict[bytes, int]:
-        """Who holds each content: the page that brought it first, in whatever batch."""
+    def _visit_rows(self) -> list[tuple[object, ...]]:
+        return [
+            (part_of_row(n), self._round, n, event, outcome.at, outcome.http, *outcome.archive_place)
+            for n, (event, outcome) in sorted(self._events.items())
+        ]
+
+    def _hold_contents(self, outcomes: list[Outcome], before: Mapping[int, PageBefore]) -> None:
+        """Learn who holds each content: the page that brought it first, in whatever batch."""
         brought: dict[bytes, int] = {}
+        asked: set[bytes] = set()
         for outcome in outcomes:
-            page = outcome.page
+            page, digest = outcome.page, before[outcome.row].digest
             if page is not None and page.digest and outcome.state == State.FETCHED:
                 brought.setdefault(page.digest, outcome.row)
-        if not brought:
-            return {}
-        rows = sorted((digest[0], digest, n, self._connection.round) for digest, n in brought.items())
-        self._connection.run(_HOLD, _columns(rows))
-        keys = [row[:2] for row in rows]
-        return {bytes(digest): n for digest, n in self._connection.rows(_HOLDERS, _columns(keys))}
+                asked.add(page.digest)
+            if digest and outcome.state in (State.FETCHED, State.UNCHANGED):
+                asked.add(digest)
+        if brought:
+            rows = sorted((digest[0], digest, n, self._round) for digest, n in brought.items())
+            self._connection.run(_HOLD, _columns(rows))
+        if asked:
+            keys = [(digest[0], digest) for digest in sorted(asked)]
+            self._holders = {bytes(digest): n for digest, n in self._connection.rows(_HOLDERS, _columns(keys))}
 
-    def _resolve_state(self, outcome: Outcome, old: PageBefore, holders: dict[bytes, int]) -> int:
-        """The state of a target, now that it is known who holds its content; counts it against the page limit."""
-        state, page = outcome.state, outcome.page
-        if is_needed_now(outcome, old):
-            self.woken.add(outcome.host)
-            return State.PENDING
-        if state == State.FETCHED and page is not None:
-            if page.digest and holders[page.digest] != outcome.row:
-                state = State.DUPLICATE
-        elif state == State.UNCHANGED and old.digest:
-            if old.was == State.DUPLICATE:
-                state = State.DUPLICATE
-        else:
-            return state
-        if state == State.DUPLICATE:
-            self.duplicates.add(outcome.row)
-        elif old.via != "sitemap" and old.state not in HELD:
-            self.stored += 1
-        return state
+    def _is_holder(self, n: int, digest: bytes) -> bool:
+        return self._holders.get(digest) == n
 
-    def _count_unstored(self, unstored: UnstoredPage) -> None:
-        key = f"{unstored.kind}\t{unstored.mime}"
-        self._counts.figure("read", key, 1)
-        self._counts.figure("read bytes", key, unstored.size)
+    _take_content = _is_holder  # `_hold_contents` took them all
 
-    def _count_event(self, outcome: Outcome, old: PageBefore, state: int) -> None:
-        """Count what this visit found, and record it in rounds after the first."""
-        if outcome.page is not None and outcome.page.mime and not old.digest:
-            self._counts.figure("type", outcome.page.mime, 1)
-        if old.via == "sitemap":
-            return
-        key = host_key(outcome.host)
-        if change := owns_after(outcome, old, state) - owns_before(old):
-            self._counts.figure("pages", "", change)
-            self._grown[key] = self._grown.get(key, 0) + change
-        event = event_of(outcome, old, state)
-        if old.due == HINTED and state in ANSWERED:
-            self._connection.run(_TRUST, (int(event in ("", "unchanged")), part_of(outcome.host), key))
-        if event:
-            self._counts.figure(event, str(self._connection.round), 1)
-            if self._connection.round > 1:
-                place = outcome.archive_place
-                self._visits.append(
-                    (
-                        part_of_row(outcome.row),
-                        self._connection.round,
-                        outcome.row,
-                        event,
-                        outcome.at,
-                        outcome.http,
-                        *place,
-                    )
-                )
+    def _put_outcome(self, outcome: Outcome, state: int, reason: str) -> None:
+        n = outcome.row
+        self._outcomes[n] = _outcome_row(outcome, state, reason, self._round, self._outcomes.get(n))
+
+    def _find_events(self, rows: Collection[int]) -> list[str]:
+        keys = _columns([(part_of_row(n), n) for n in rows])
+        return [event for (event,) in self._connection.rows(_EVENTS, (*keys, self._round))]
+
+    def _count_hint(self, host: str, *, wrong: bool) -> None:
+        self._connection.run(_TRUST, (int(wrong), part_of(host), host_key(host)))
 
     def _write_pages(self, outcomes: list[Outcome]) -> None:
         number = self._connection.round
@@ -525,19 +395,6 @@ class PostgresBatch:
         if links:
             self._connection.run(_LINKS, _columns([links[n] for n in sorted(links)]))
 
-    def _write_events(self) -> None:
-        number = str(self._connection.round)
-        if self.stored:
-            self._counts.figure("stored", number, self.stored)
-        if self._answers:
-            self._counts.figure("answers", number, self._answers)
-        if self._visits:
-            last = {row[2]: row for row in self._visits}
-            self._connection.run(_VISITS, _columns(sorted(last.values())))
-        if self._grown:
-            rows = sorted(((key >> 56) + 128, key, change) for key, change in self._grown.items())
-            self._connection.run(_GROW, _columns(rows))
-
     def _write_hosts(self, hosts: list[HostRow]) -> None:
         number = self._connection.round
         rows = {
@@ -555,32 +412,25 @@ class PostgresBatch:
         }
         self._connection.run(_HOST_ROWS, _columns([rows[key] for key in sorted(rows)]))
 
-    def _apply_hints(self, hints: list[LastmodHint]) -> None:
-        """Store the latest dates; in a later round, open the pages whose date is a later one than the last time."""
-        connection, number = self._connection, self._connection.round
-        newest = {hint.url_hash: hint for hint in latest(hints)}
+    def _find_hinted(self, hints: Iterable[LastmodHint]) -> dict[int, LastmodHint]:
+        newest = {hint.url_hash: hint for hint in hints}
         keys = sorted((part_of(hint.host), host_key(hint.host), hint.url_hash) for hint in newest.values())
-        rows = {row[1]: newest[row[0]] for row in connection.rows(_KNOWN, _columns(keys))}
-        if not rows:
-            return
-        asked = sorted((part_of_row(n), n) for n in rows)
-        trusted: dict[str, bool] = {}
-        for n, state, reason, visited, modified in connection.rows(_LAST_HINT, _columns(asked)) if number > 1 else ():
-            hint = rows[n]
-            if hint.modified <= modified:
-                continue
-            if hint.host not in trusted:
-                counts = connection.row(
-                    "SELECT told, wrong FROM host WHERE part = %s AND host = %s",
-                    (part_of(hint.host), host_key(hint.host)),
-                )
-                trusted[hint.host] = is_trusted(*counts)
-            if trusted[hint.host] and State.FETCHED <= state <= State.GONE and visited < number:
-                connection.run(_OPEN_HINTED, (HINTED, part_of_row(n), n))
-                self._counts.state(state, reason, -1)
-                self._counts.state(State.PENDING, "", 1)
-                self.woken.add(hint.host)
-        connection.run(_LASTMOD, _columns([(part, n, rows[n].modified) for part, n in asked]))
+        return {row[1]: newest[row[0]] for row in self._connection.rows(_KNOWN, _columns(keys))}
+
+    def _find_dates(self, dates: Mapping[int, LastmodHint]) -> list[tuple[int, int, str, int, float]]:
+        return self._connection.rows(_LAST_HINT, _columns(sorted((part_of_row(n), n) for n in dates)))
+
+    def _read_trust(self, host: str) -> tuple[int, int]:
+        sql = "SELECT told, wrong FROM host WHERE part = %s AND host = %s"
+        counts: tuple[int, int] = self._connection.row(sql, (part_of(host), host_key(host)))
+        return counts
+
+    def _open_hinted(self, n: int) -> None:
+        self._connection.run(_OPEN_HINTED, (HINTED, part_of_row(n), n))
+
+    def _write_dates(self, dates: Mapping[int, LastmodHint]) -> None:
+        rows = sorted((part_of_row(n), n, hint.modified) for n, hint in dates.items())
+        self._connection.run(_LASTMOD, _columns(rows))
 
 
 def _outcome_row(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from lycosa.frontier.change_counts import ChangeCounts
 from lycosa.frontier.postgres.connection import PostgresConnection
 from lycosa.frontier.postgres.schema import SHARDS
 
@@ -13,32 +14,17 @@ ON CONFLICT (shard, state, reason) DO UPDATE SET count = stat.count + excluded.c
 _FIGURE = """
 INSERT INTO figure SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[])
 ON CONFLICT (shard, name, key) DO UPDATE SET count = figure.count + excluded.count"""
-_KEY_CHARS = 100  # types and reasons come from the network
 
 
-class ShardedCounts:
+class ShardedCounts(ChangeCounts):
     """What one transaction changes in the counters; `write` puts it into the database."""
 
-    __slots__ = ("_figures", "_states")
-
-    def __init__(self) -> None:
-        self._states: dict[tuple[int, str], int] = {}
-        self._figures: dict[tuple[str, str], int] = {}
-
-    def state(self, state: int, reason: str, change: int) -> None:
-        """Count so many more URLs in this state for this reason."""
-        key = (int(state), reason)
-        self._states[key] = self._states.get(key, 0) + change
-
-    def figure(self, name: str, key: str, change: int) -> None:
-        """Count so many more pages of this type, answers of this status, pages stored in this round."""
-        pair = (name, key[:_KEY_CHARS])
-        self._figures[pair] = self._figures.get(pair, 0) + change
+    __slots__ = ()
 
     def write(self, connection: PostgresConnection) -> None:
         """Add everything to the database, within the transaction that made the changes."""
         shard = os.getpid() % SHARDS
-        states = sorted((*key, change) for key, change in self._states.items() if change)
+        states = sorted((int(state), reason, change) for (state, reason), change in self._states.items() if change)
         if states:
             connection.run(_STATE, (shard, *map(list, zip(*states, strict=True))))
         figures = sorted((*key, change) for key, change in self._figures.items() if change)

@@ -17,6 +17,7 @@ from lycosa import urls
 from lycosa.errors import CollectionError
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Judge, LeaseLost, MachineFigures, MachineStatus, RoundRow, Span, Summary, UrlRow
+from lycosa.frontier.depths import Unpack
 from lycosa.frontier.partitions import host_key, part_of, spans
 from lycosa.frontier.postgres import (
     archive_losses,
@@ -30,7 +31,6 @@ from lycosa.frontier.postgres import (
 )
 from lycosa.frontier.postgres.batch_transaction import PostgresBatch
 from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, connect, translate
-from lycosa.frontier.postgres.depths import Unpack
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.numbers import RowNumbers
 from lycosa.frontier.postgres.schema import NUMBERS, part_of_row
@@ -359,9 +359,8 @@ class PostgresFrontier:
         held = self._check_leases(batch, owner)
         writer = self._make_writer(held, max_depth)
         again = writer.add(batch.discoveries)
-        writer.meet_again(again)
-        if moved := [one for one in batch.discoveries if one.seed]:
-            writer.mark_seeds(moved, given=False)
+        writer.meet_again(again, concluded={outcome.row for outcome in batch.outcomes})
+        writer.mark_seeds([one for one in batch.discoveries if one.seed], given=False)
         writer.count_traps(batch.trap_counts)
         writer.finish()
         for one in batch.discoveries:
@@ -375,10 +374,9 @@ class PostgresFrontier:
         """The second transaction: what became of targets."""
         held = self._check_leases(batch, owner)
         writer = self._make_writer(held, max_depth)
-        writer.write(batch)
+        writer.write(batch, again)
         if self._limited and writer.stored and not permits.use(self._connection, self.machine, writer.stored):
             raise LeaseLost({part_of(outcome.host) for outcome in batch.outcomes})
-        writer.open_needed(again)
         writer.finish()
         return held, writer
 

@@ -1,28 +1,29 @@
-"""Archive losses: drops the rows of pages whose bytes the archive has lost, and requeues their URLs."""
+"""Archive losses in SQLite: reads and drops what `ArchiveLosses` decides on, and requeues the URLs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import apsw
 
+from lycosa.frontier.archive_losses import ArchiveLosses, KeptPage, NewestCopy
 from lycosa.frontier.contract import Span, overlaps
-from lycosa.frontier.page_events import HELD, PageBefore, owns_before
 from lycosa.frontier.sqlite.bulk_updates import open_rows
 from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts
-from lycosa.model import State
 
 _KEPT = """
-SELECT url.state, url.reason, url.via, url.was, url.digest, url.host, max(url.round, 1), page.digest, page.mime
+SELECT url.state, url.reason, url.via, url.host, max(url.round, 1),
+    EXISTS (SELECT 1 FROM page WHERE page.n = url.n AND page.round = ?), page.digest
 FROM url LEFT JOIN page ON page.n = url.n AND page.round = ? WHERE url.n = ?"""
 _STORED_IN = """
 SELECT n, round, offset, length FROM page WHERE warc = ?1
 UNION ALL SELECT n, round, offset, length FROM visit WHERE round = ?2 AND warc = ?1"""
-_TWINS = "SELECT n FROM url WHERE state IN (1, 2, 3) AND digest IN carray(?)"
+_COPIES = "SELECT n, round FROM page WHERE digest IN carray(?)"
 _LET_GO = "DELETE FROM content WHERE seq = ? AND n = ? AND round = ? RETURNING n"
 _NEWEST = "SELECT digest FROM page WHERE n = ? ORDER BY round DESC LIMIT 1"
+_FIRST = "SELECT mime FROM page WHERE n = ? ORDER BY round LIMIT 1"
 
 
 def touched(connection: Connection, warc: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
@@ -32,74 +33,79 @@ def touched(connection: Connection, warc: str, spans: Sequence[Span]) -> list[tu
 
 
 def fetch_again(connection: Connection, pages: Iterable[tuple[int, int]]) -> int:
-    """Forget what was stored of these pages in these rounds, and fetch again what has no newer copy.
-
-    Pages that count as their duplicates are fetched again as well: their bytes were never kept.
-    """
+    """Forget what was stored of these pages in these rounds, and fetch again what has no newer copy."""
     with connection.write():
         connection.contents.catch_up()
-        losses = _Losses(connection)
-        for n, number in pages:
-            losses.forget(n, number)
-        if losses.digests:
-            twins: list[Any] = connection.db.execute(_TWINS, (apsw.carray(tuple(losses.digests)),)).fetchall()
-            for (n,) in twins:
-                losses.forget(n, connection.round)
+        counts = Counts()
+        losses = SqliteLosses(connection, counts)
+        losses.forget(pages)
+        if losses.let_go:
             connection.contents.forget()
-        losses.counts.write(connection.db)
+        counts.write(connection.db)
         open_rows(connection, list(losses.opened.values()))
     return len(losses.opened)
 
 
-class _Losses:
-    """Drops rows within one transaction and gathers what follows from it."""
+class SqliteLosses(ArchiveLosses):
+    """Drops rows within one transaction."""
 
-    def __init__(self, connection: Connection) -> None:
-        self.counts = Counts()
-        self.digests: set[bytes] = set()  # contents that nobody holds any more
-        self.opened: dict[int, tuple[int, int, str]] = {}
+    def __init__(self, connection: Connection, counts: Counts) -> None:
+        super().__init__(counts, number=connection.round)
         self._connection = connection
         self._db = connection.db
+        self.let_go: set[bytes] = set()  # contents that the key index still knows
 
-    def forget(self, n: int, number: int) -> None:
-        """Drop what a round stored of a page."""
-        row = self._db.execute(_KEPT, (number, n)).fetchone()
+    def _find_copies(self, digests: Collection[bytes]) -> list[tuple[int, int]]:
+        rows: list[Any] = self._db.execute(_COPIES, (apsw.carray(tuple(digests)),)).fetchall()
+        return rows
+
+    def _read(self, n: int, number: int) -> KeptPage | None:
+        row = self._db.execute(_KEPT, (self._round, number, n)).fetchone()
         if row is None:
-            return
-        state, reason, via, was, digest, host, visited, lost, mime = row
-        if lost is not None:
-            self._drop_page(n, number, lost)
-        event = self._db.execute("DELETE FROM visit WHERE round = ? AND n = ? RETURNING event", (number, n)).get
-        if event or (number == 1 and lost is not None and via != "sitemap"):
-            self.counts.figure(event or "new", str(number), -1)
-        held = self._db.execute(_NEWEST, (n,)).get or b""
-        if not held and lost is not None:
-            self._drop_last(
-                host, mime, owned=via != "sitemap" and owns_before(PageBefore(state, reason, via, was, digest))
-            )
-        # Ask for all of it the next time.
-        self._db.execute("UPDATE url SET etag = '', modified = '', digest = ? WHERE n = ?", (held, n))
-        newest = number == self._connection.round or lost == digest or digest in self.digests
-        if state == State.PENDING or not newest or n in self.opened:
-            return
-        if state in HELD and digest and visited == self._connection.round and via != "sitemap":
-            self.counts.figure("stored", str(visited), -1)
-        self.opened[n] = (n, state, reason)
+            return None
+        state, reason, via, host, visited, is_stored_now, lost = row
+        return KeptPage(
+            state=state,
+            reason=reason,
+            via=via,
+            host=host,
+            visited=visited,
+            is_stored_now=bool(is_stored_now),
+            lost=lost,
+            copy=self._read_copy(n),
+        )
 
-    def _drop_page(self, n: int, number: int, digest: bytes) -> None:
-        position = self._connection.contents.find(digest, digest)
-        if position is not None and self._db.execute(_LET_GO, (position, n, number)).get:
+    def _find_content(self, digest: bytes) -> int | None:
+        return None if digest in self.let_go else self._connection.contents.find(digest, digest)
+
+    def _read_copy(self, n: int) -> NewestCopy:
+        digest = self._db.execute(_NEWEST, (n,)).get or b""
+        position = self._find_content(digest)
+        is_holder = (
+            position is not None and self._db.execute("SELECT n FROM content WHERE seq = ?", (position,)).get == n
+        )
+        return NewestCopy(digest, is_holder, self._db.execute(_FIRST, (n,)).get or "")
+
+    def _drop_copy(self, n: int, number: int, digest: bytes) -> bool:
+        position = self._find_content(digest)
+        is_holder = position is not None and self._db.execute(_LET_GO, (position, n, number)).get is not None
+        if is_holder:
             self._db.execute("DELETE FROM holder WHERE digest = ?", (digest,))
-            self.digests.add(digest)
+            self.let_go.add(digest)
         self._db.execute("DELETE FROM page WHERE n = ? AND round = ?", (n, number))
         self._db.execute("DELETE FROM link WHERE key = ? << 20 | ?", (n, number))
         for table in ("extracted", "record"):
             self._db.execute(f"DELETE FROM {table} WHERE n = ? AND round = ?", (n, number))
+        return is_holder
 
-    def _drop_last(self, host: int, mime: str, *, owned: bool) -> None:
-        """Count a page whose only copy is lost out of the collection's pages."""
-        if mime:
-            self.counts.figure("type", mime, -1)
-        if owned:
-            self.counts.figure("pages", "", -1)
-            self._db.execute("UPDATE host SET pages = pages - 1 WHERE host = ?", (host,))
+    def _drop_visit(self, n: int, number: int) -> str:
+        sql = "DELETE FROM visit WHERE round = ? AND n = ? RETURNING event"
+        return self._db.execute(sql, (number, n)).get or ""
+
+    def _ask_for_all(self, n: int) -> NewestCopy:
+        copy = self._read_copy(n)
+        self._db.execute("UPDATE url SET etag = '', modified = '', digest = ? WHERE n = ?", (copy.digest, n))
+        return copy
+
+    def _grow(self, host: int, change: int) -> None:
+        self._db.execute("UPDATE host SET pages = pages + ? WHERE host = ?", (change, host))

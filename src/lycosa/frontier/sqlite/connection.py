@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from lycosa.frontier.depths import Unpack
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.key_index import CONTENTS, URLS, KeyIndex
 from lycosa.frontier.sqlite.leases import Leases
-
-#: Gives the URLs of a packed link row back.
-Unpack = Callable[[bytes], list[str]]
 
 
 class Connection:

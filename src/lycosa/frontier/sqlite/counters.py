@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import apsw
 
+from lycosa.frontier.change_counts import ChangeCounts
+
 _ADD_STATE = (
     "INSERT INTO stat VALUES (?, ?, ?) ON CONFLICT (state, reason) DO UPDATE SET count = count + excluded.count"
 )
 _ADD_FIGURE = "INSERT INTO figure VALUES (?, ?, ?) ON CONFLICT (name, key) DO UPDATE SET count = count + excluded.count"
-_KEY_CHARS = 100  # types and reasons come from the network
 
 
-class Counts:
+class Counts(ChangeCounts):
     """What one transaction changes in the counters; `write` puts it into the database."""
 
-    __slots__ = ("_figures", "_states")
-
-    def __init__(self) -> None:
-        self._states: dict[tuple[int, str], int] = {}
-        self._figures: dict[tuple[str, str], int] = {}
-
-    def state(self, state: int, reason: str, change: int) -> None:
-        """Count so many more URLs in this state for this reason."""
-        key = (state, reason)
-        self._states[key] = self._states.get(key, 0) + change
-
-    def figure(self, name: str, key: str, change: int) -> None:
-        """Count so many more pages of this type, answers of this status, pages stored in this round."""
-        pair = (name, key[:_KEY_CHARS])
-        self._figures[pair] = self._figures.get(pair, 0) + change
+    __slots__ = ()
 
     def write(self, db: apsw.Connection) -> None:
         """Add everything to the database, within the transaction that made the changes."""
@@ -39,8 +26,10 @@ class Counts:
 _IS_PAGE = "via IS NOT 'sitemap'"
 
 
-#: A page of the collection: a URL with a copy, unless another page brought the same before (see page_events.py).
-_OWNS = f"{_IS_PAGE} AND digest <> x'' AND iif(state IN (1, 2, 3), state, was) <> 3"
+#: A page of the collection: a URL whose newest copy has a content that no other page brought first.
+_OWNS = f"""
+    {_IS_PAGE} AND n IN (
+        SELECT content.n FROM content CROSS JOIN url AS u ON u.n = content.n AND u.digest = content.digest)"""
 
 
 _HELD = f"{_IS_PAGE} AND state IN (1, 2) AND digest <> x''"  # others were read and not stored

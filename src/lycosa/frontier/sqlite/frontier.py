@@ -18,10 +18,11 @@ import apsw
 from lycosa import urls
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Judge, LeaseLost, RoundRow, Span, Summary, UrlRow
+from lycosa.frontier.depths import Unpack
 from lycosa.frontier.partitions import PART_SQL, host_key, part_of, spans
 from lycosa.frontier.sqlite import archive_losses, bulk_updates, rounds, schema, statistics
 from lycosa.frontier.sqlite.batch_transaction import BatchTransaction
-from lycosa.frontier.sqlite.connection import Connection, Unpack
+from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.key_index import MOST
 from lycosa.frontier.sqlite.leases import Leases

@@ -13,8 +13,8 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.errors import Damaged
 from lycosa.frontier import link_codec
+from lycosa.frontier.depths import Unpack
 from lycosa.frontier.sqlite import schema
-from lycosa.frontier.sqlite.connection import Unpack
 from lycosa.model import RobotsRow
 
 THOROUGH_BYTES = 256 << 20  # of a database that is looked at row by row, in a few seconds, after any unclean end

@@ -23,7 +23,7 @@ class Leases:
         self.stale = True  # the table may say something else
 
     def acquire(self, db: apsw.Connection, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
-        """Lease free and then expired partitions, neighbours first, until `want` are held.
+        """Lease free and then expired partitions, neighbours first, until `want` are held; all hold as long.
 
         Free ones first: the worker of an expired one may come back, but nobody else may come for a free one.
         """
@@ -35,6 +35,7 @@ class Leases:
         for part in taken:
             self._epochs[part] = db.execute("SELECT epoch FROM part WHERE part = ?", (part,)).get
         self.stale = True
+        self.renew(db, owner, now=now, ttl_s=ttl_s)
         return taken
 
     def held(self, db: apsw.Connection, owner: str) -> frozenset[int]:

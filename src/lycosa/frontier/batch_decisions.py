@@ -1,0 +1,289 @@
+"""Batch decisions: what a batch changes in a frontier on a database, whichever that is.
+
+Links come first, then what became of targets: a link tells of a URL as it was before the batch. In this order:
+new URLs, known ones that links open, raise and bring nearer, seeds; outcomes, what documents need, lastmod hints, and
+the depths of what the pages lead to. A subclass reads and writes the rows, in transactions that its caller runs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Set
+
+from lycosa.frontier.change_counts import ChangeCounts
+from lycosa.frontier.contract import BARRED, REOPENED_BY_SEEDS, statuses_of
+from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
+from lycosa.frontier.page_events import (
+    ANSWERED,
+    HELD,
+    REOPENED_BY_NEED,
+    KnownUrl,
+    PageBefore,
+    event_of,
+    is_needed_now,
+    is_same_sort,
+    raises,
+)
+from lycosa.model import Discovery, LastmodHint, Outcome, State, UnstoredPage
+
+
+class BatchDecisions(ABC):
+    """Decides what becomes of the rows that a batch touches, and counts it."""
+
+    def __init__(self, counts: ChangeCounts, *, number: int, owned: Set[int]) -> None:
+        self.duplicates: set[int] = set()
+        self.stored = 0
+        self.woken: set[str] = set()  # hosts that have new pending URLs
+        self._counts = counts
+        self._round = number
+        self._owned = owned
+        self._answers = 0
+        self._events: dict[int, tuple[str, Outcome]] = {}  # by row: what the visit found, in rounds after the first
+        self._grown: dict[str, int] = {}  # host -> pages that it has more
+
+    # Links to known URLs
+
+    def meet_again(self, again: list[Discovery], *, concluded: Set[int] = frozenset()) -> None:
+        """Do what other links to known URLs ask for: lift bars, raise scores, lower depths.
+
+        `concluded`: rows that the same batch has outcomes for. A link does not change the place of those any more.
+        """
+        ways = [link for link in again if link.reason not in BARRED]
+        if not ways:
+            return
+        has_barred = self._has_barred()
+        followed = [link for link in ways if link.state == State.PENDING and (link.policy_data or has_barred)]
+        known = self._find_known(followed) if followed else {}
+        for link in followed:
+            old = known.get(link.url_hash)
+            if old is None:
+                continue
+            if old.state == State.REJECTED and old.reason in BARRED:
+                if self._open_barred(link, old):
+                    self._count_opened(old, link.host)
+                    old.via, old.score = link.via, link.score
+            elif old.n not in concluded and raises(link, old) and self._raise_score(link, old):
+                old.via, old.score = link.via, link.score
+                self.woken.add(link.host)
+        self._lower_known(ways)
+
+    def mark_seeds(self, seeds: list[Discovery], *, given: bool) -> None:
+        """Make known URLs seeds, and open those that had been rejected; not `given` are those that a seed moved to."""
+        if not seeds:
+            return
+        known = self._find_known(seeds)
+        for seed in seeds:
+            old = known[seed.url_hash]
+            if old.state in REOPENED_BY_SEEDS[given] and seed.state == State.PENDING:
+                self._open_seed(old.n)
+                self._count_opened(old, seed.host)
+        self._write_seeds(sorted({old.n for old in known.values()}), given=given)
+
+    def open_needed(self, again: list[Discovery]) -> None:
+        """Let known URLs be fetched for the documents that need them, also those that were read and dropped."""
+        needed = [link for link in again if link.needed and link.state == State.PENDING]
+        known = self._find_known(needed) if needed else {}
+        for link in needed:
+            old = known.get(link.url_hash)
+            if old is None or old.via == link.via or not is_same_sort(old.via, link.via):
+                continue
+            if old.waits:
+                self._need(link, old)
+                old.via = link.via
+            elif old.state in (State.FETCHED, State.REJECTED) and old.reason in REOPENED_BY_NEED:
+                self._open_dropped(link, old)
+                self._count_opened(old, link.host)
+                old.via = link.via
+
+    def _count_new(self, new: list[Discovery]) -> None:
+        pending = 0
+        for link in new:
+            if link.state == State.PENDING:
+                pending += 1
+                self.woken.add(link.host)
+            else:
+                self._counts.state(link.state, link.reason, 1)
+        self._counts.state(State.PENDING, "", pending)
+
+    def _count_opened(self, old: KnownUrl, host: str) -> None:
+        self._counts.opened(old.state, old.reason)
+        old.state, old.reason = State.PENDING, ""
+        self.woken.add(host)
+
+    # What became of targets
+
+    def _conclude(self, outcomes: Iterable[Outcome], before: dict[int, PageBefore]) -> None:
+        """Decide on outcomes one by one; what is not in `before` is unknown to the frontier."""
+        counts, statuses = self._counts, statuses_of(self._round)
+        for outcome in outcomes:
+            old = before.get(outcome.row)
+            if old is None:
+                continue
+            state = self._resolve_state(outcome, old)
+            reason = outcome.reason if state != State.PENDING else ""
+            counts.state(old.state, old.reason, -1)
+            counts.state(state, reason, 1)
+            if outcome.http:
+                counts.figure(statuses, str(outcome.http), 1)
+                self._answers += 1
+            if outcome.unstored is not None:
+                self._count_unstored(outcome.unstored)
+            self._count_event(outcome, old, state)
+            self._put_outcome(outcome, state, reason)
+            digest = outcome.page.digest if outcome.page is not None else old.digest
+            before[outcome.row] = PageBefore(state, reason, old.via, old.was, digest)
+
+    def _resolve_state(self, outcome: Outcome, old: PageBefore) -> int:
+        """The state of a target, now that it is known who holds its content; counts it against the page limit."""
+        state, page = outcome.state, outcome.page
+        if is_needed_now(outcome, old):
+            self.woken.add(outcome.host)
+            return State.PENDING
+        if state == State.FETCHED and page is not None:
+            if page.digest and not self._take_content(outcome.row, page.digest):
+                state = State.DUPLICATE
+        elif state == State.UNCHANGED and old.digest:
+            if not self._is_holder(outcome.row, old.digest):
+                state = State.DUPLICATE
+        else:
+            return state
+        if state == State.DUPLICATE:
+            self.duplicates.add(outcome.row)
+        elif old.via != "sitemap" and old.state not in HELD:
+            self.stored += 1
+        return state
+
+    def _count_unstored(self, unstored: UnstoredPage) -> None:
+        """Count a page that was read and not stored; nothing else keeps its type and size."""
+        key = f"{unstored.kind}\t{unstored.mime}"
+        self._counts.figure("read", key, 1)
+        self._counts.figure("read bytes", key, unstored.size)
+
+    def _count_event(self, outcome: Outcome, old: PageBefore, state: int) -> None:
+        """Count what this visit found, and note it in rounds after the first."""
+        page = outcome.page
+        if page is not None and page.mime and not old.digest:
+            self._counts.figure("type", page.mime, 1)
+        if old.via == "sitemap":
+            return
+        if page is not None and page.digest != old.digest:
+            change = (state == State.FETCHED) - bool(old.digest and self._is_holder(outcome.row, old.digest))
+            if change:
+                self._grown[outcome.host] = self._grown.get(outcome.host, 0) + change
+        event = event_of(outcome, old, state)
+        if old.due == HINTED and state in ANSWERED:
+            self._count_hint(outcome.host, wrong=event in ("", "unchanged"))
+        if event:
+            self._counts.figure(event, str(self._round), 1)
+            if self._round > 1:
+                self._events[outcome.row] = (event, outcome)
+
+    def _count_outcomes(self) -> None:
+        """Count the sums of a batch's outcomes."""
+        number, counts = str(self._round), self._counts
+        if self.stored:
+            counts.figure("stored", number, self.stored)
+        if self._answers:
+            counts.figure("answers", number, self._answers)
+        if self._grown:
+            counts.figure("pages", "", sum(self._grown.values()))
+        if self._events:
+            for event in self._find_events(self._events):  # a page counts once in a round, as what was found last
+                counts.figure(event, number, -1)
+
+    # Hints
+
+    def apply_hints(self, hints: list[LastmodHint]) -> None:
+        """Store the latest dates; in a later round, open the pages whose date is a later one than the last time."""
+        dates = self._find_hinted(latest(hints)) if hints else {}
+        trusted: dict[str, bool] = {}
+        for n, state, reason, visited, modified in self._find_dates(dates) if dates and self._round > 1 else ():
+            hint = dates[n]
+            if hint.modified <= modified:
+                continue
+            if hint.host not in trusted:
+                trusted[hint.host] = is_trusted(*self._read_trust(hint.host))
+            if trusted[hint.host] and State.FETCHED <= state <= State.GONE and visited < self._round:
+                self._open_hinted(n)
+                self._counts.opened(state, reason)
+                self.woken.add(hint.host)
+        if dates:
+            self._write_dates(dates)
+
+    # What a database does
+
+    @abstractmethod
+    def _has_barred(self) -> bool:
+        """Whether there may be URLs to which only barred links lead."""
+
+    @abstractmethod
+    def _find_known(self, links: Iterable[Discovery]) -> dict[int, KnownUrl]:
+        """The known ones of these URLs, by their hashes."""
+
+    @abstractmethod
+    def _open_barred(self, link: Discovery, old: KnownUrl) -> bool:
+        """Make a URL pending as this link found it; False where another worker was faster."""
+
+    @abstractmethod
+    def _raise_score(self, link: Discovery, old: KnownUrl) -> bool:
+        """Give a URL that waits the score and the place of this link; False where it waits no longer."""
+
+    @abstractmethod
+    def _need(self, link: Discovery, old: KnownUrl) -> None:
+        """Let a URL that waits be fetched as what this link says."""
+
+    @abstractmethod
+    def _open_dropped(self, link: Discovery, old: KnownUrl) -> None:
+        """Make a URL pending as what this link says."""
+
+    @abstractmethod
+    def _open_seed(self, n: int) -> None:
+        """Make a URL pending that became a seed."""
+
+    @abstractmethod
+    def _write_seeds(self, rows: list[int], *, given: bool) -> None:
+        """Record rows as seeds."""
+
+    @abstractmethod
+    def _lower_known(self, ways: list[Discovery]) -> None:
+        """Lower the depths of known URLs, where depths are kept."""
+
+    @abstractmethod
+    def _take_content(self, n: int, digest: bytes) -> bool:
+        """Whether this row holds a content: it does from now on if nobody did."""
+
+    @abstractmethod
+    def _is_holder(self, n: int, digest: bytes) -> bool:
+        """Whether this row held a content before."""
+
+    @abstractmethod
+    def _put_outcome(self, outcome: Outcome, state: int, reason: str) -> None:
+        """Write an outcome, or gather it with others."""
+
+    @abstractmethod
+    def _find_events(self, rows: Collection[int]) -> list[str]:
+        """What earlier visits of the round found of these pages."""
+
+    @abstractmethod
+    def _count_hint(self, host: str, *, wrong: bool) -> None:
+        """Count a hint that was followed."""
+
+    @abstractmethod
+    def _find_hinted(self, hints: Iterable[LastmodHint]) -> dict[int, LastmodHint]:
+        """The hints on known URLs, by row."""
+
+    @abstractmethod
+    def _find_dates(self, dates: Mapping[int, LastmodHint]) -> list[tuple[int, int, str, int, float]]:
+        """Row, state, reason, round of the last visit and the last date, of rows that have a date."""
+
+    @abstractmethod
+    def _read_trust(self, host: str) -> tuple[int, int]:
+        """How many hints of a host were followed, and how many were wrong."""
+
+    @abstractmethod
+    def _open_hinted(self, n: int) -> None:
+        """Make a page pending because of a hint."""
+
+    @abstractmethod
+    def _write_dates(self, dates: Mapping[int, LastmodHint]) -> None:
+        """Keep the later one of each date."""
