@@ -25,8 +25,6 @@ DELAY_S = 0.1
 LEASE_S = 20.0  # as the crawler has it, where machines share a crawl
 IN_FLIGHT = 3 * 100  # what three workers may have under way
 PAGES = "SELECT url FROM url WHERE state IN (1, 2, 3)"
-#: Counts of addresses up to this are a worker's own, and lost with it: an endless calendar may give so many days more.
-HELD_BACK = 16
 FAULTS = ("machine", "server", "freeze", "store")
 
 
@@ -85,7 +83,6 @@ class Cluster:
         self.seeds = web.truth["crawler"]["seeds"]
         self.scope = web.truth["crawler"]["scope"]
         self.alone: set[str] = set()
-        self.trapped: set[str] = set()  # what a bound against endless sites refused
         self.alone_repeats = 0
         self.alone_s = 0.0
 
@@ -102,8 +99,7 @@ class Cluster:
         began = time.monotonic()
         crawl = self.web.crawl(self.base / "alone", *self.words(self.base / "alone")[4:], timeout_s=300)
         self.alone_s = time.monotonic() - began
-        self.alone = {url for (url,) in crawl.rows("SELECT url FROM url WHERE state IN (1, 2, 3)")}
-        self.trapped = {url for (url,) in crawl.rows("SELECT url FROM url WHERE reason LIKE 'trap:%'")}
+        self.alone = {url for (url,) in crawl.rows(PAGES)}
         self.alone_repeats = self.repeats()
 
     def begin(self) -> None:
@@ -148,9 +144,8 @@ class Cluster:
         found = {url for (url,) in self.rows(PAGES)}
         crawl.pages = len(found)
         crawl.repeated = self.repeats() - self.alone_repeats
-        trapped = {url for (url,) in self.rows("SELECT url FROM url WHERE reason LIKE 'trap:%'")}
-        lack, more = self.alone - found - trapped, found - self.alone - self.trapped
-        if lack or more or abs(len(found) - len(self.alone)) > HELD_BACK:
+        lack, more = self.alone - found, found - self.alone
+        if lack or more:
             crawl.problems.append(f"{len(lack)} pages lack, {len(more)} are too many: {sorted(lack | more)[:3]}")
         crawl.problems += self.web.offences(stats, delay_s=DELAY_S * 0.9)[:3]
         for machine in machines:

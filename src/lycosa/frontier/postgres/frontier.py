@@ -192,7 +192,10 @@ class PostgresFrontier:
     # Leases
 
     def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
-        return self._write(lambda: self._leases.acquire(self._connection, owner, want=want, now=now, ttl_s=ttl_s))
+        parts = self._write(lambda: self._leases.acquire(self._connection, owner, want=want, now=now, ttl_s=ttl_s))
+        if parts:
+            self._numbers = RowNumbers()  # higher ones than whoever held them gave: what that one found stays first
+        return parts
 
     def renew(self, owner: str, *, now: float, ttl_s: float) -> set[int]:
         return self._write(lambda: self._leases.renew(self._connection, owner, now=now, ttl_s=ttl_s))
