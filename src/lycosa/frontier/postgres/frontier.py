@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import psycopg
 
 from lycosa import urls
-from lycosa.errors import CollectionError
+from lycosa.errors import LycosaError
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Judge, LeaseLost, MachineFigures, MachineStatus, RoundRow, Span, Summary, UrlRow
 from lycosa.frontier.partitions import host_key, part_of, spans
@@ -182,6 +182,10 @@ class PostgresFrontier:
     def close(self) -> None:
         self._connection.close()
 
+    def on_wait(self, tell: Callable[[], object]) -> None:
+        """Call this again and again while the server is waited for."""
+        self._connection.on_wait = tell
+
     def _write(self, function: Callable[[], R]) -> R:
         try:
             return self._connection.write(function)
@@ -247,7 +251,7 @@ class PostgresFrontier:
         own = PostgresConnection(self.address, self._connection.name, patience_s=0.0)
         try:
             own.write(lambda: machines.report(own, self.machine, figures))
-        except CollectionError:
+        except LycosaError:
             return False
         finally:
             own.close()
