@@ -1,6 +1,6 @@
 """Hurts crawls of three machines over the shared synthetic web at random moments and tells how each one ended.
 
-python tests/bench/cluster_faults.py 20 --faults machine,server,freeze,store --seed 1
+python tests/bench/cluster_faults.py 20 --faults machine,server,freeze,cut,store --seed 1
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> int:
         print(undisturbed, flush=True)
         for fault in options.faults.split(","):
             for _ in range(options.moments):
-                crawl = cluster.hurt(fault, dice)
+                crawl = cluster.hurt(fault, dice, refusal_s=60.0)
                 failed, count, most = failed + bool(crawl.problems), count + 1, max(most, crawl.repeated)
                 print(f"{count:3} {crawl}", flush=True)
     print(f"{failed} of {count} failed; at most {most} requests repeated")

@@ -134,6 +134,19 @@ def test_who_has_lost_the_lease_writes_nothing(open_frontier: Open) -> None:
     assert put(two, done=(fetched(two, "http://a.test/1"),), owner=OTHER).stored == 1
 
 
+def test_what_the_holder_before_found_goes_first(open_frontier: Open) -> None:
+    """A worker that takes over goes on in the order of finding, also one that has found much elsewhere before."""
+    one, two = open_frontier(), open_frontier()
+    ours = two.lease(OTHER, want=1, now=0.0, ttl_s=TTL_S)
+    put(two, found("http://b.test/0"), owner=OTHER)
+    one.lease(ME, want=PARTITIONS, now=0.0, ttl_s=TTL_S)
+    put(one, found("http://a.test/1"), found("http://a.test/2"))
+    one.clear_leases()
+    assert len(two.lease(OTHER, want=PARTITIONS, now=1.0, ttl_s=TTL_S)) >= PARTITIONS - len(ours)
+    put(two, found("http://a.test/3"), owner=OTHER)
+    assert [target.url[-1] for target in two.load("a.test", limit=9)] == ["1", "2", "3"]
+
+
 # URLs
 
 

@@ -8,16 +8,22 @@ from pathlib import Path
 from support.crawl_runs import crawl, stored
 from support.loopback import Reply, Web, html
 
-from lycosa.crawler.batch_commit import BATCH_PAGES, BATCH_S, EARLY_S, BatchTiming
+from lycosa.config.settings import TrapSettings
+from lycosa.crawler.batch_commit import BATCH_PAGES, BATCH_S, EARLY_S, BatchTiming, give_up
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.batch import PendingBatch
-from lycosa.model import Discovery, HostRow, Outcome, State
+from lycosa.judge.admission.traps import Tallies, Traps
+from lycosa.model import Batch, Discovery, HostRow, Outcome, State
 from lycosa.politeness.host_queue import HostQueue
 from lycosa.politeness.shared_state import Cell, SharedState
 
 
 def make_found(host: str, state: State = State.PENDING) -> Discovery:
     return Discovery(url_hash=1, url=f"http://{host}/", host=host, depth=1, state=state)
+
+
+def make_dated(host: str, day: int, *, parent: int) -> Discovery:
+    return Discovery(url_hash=day, url=f"http://{host}/agenda/2024/03/{day}/", host=host, parent=parent)
 
 
 def fill(batch: PendingBatch, *hosts: str) -> None:
@@ -44,6 +50,21 @@ def test_a_batch_grows_until_its_time_has_come() -> None:
     fill(batch, "a.test")
     assert not is_due(timing, 10.0 + BATCH_S / 2)
     assert is_due(timing, 10.0 + BATCH_S)
+
+
+def test_what_belongs_to_others_is_given_up() -> None:
+    """With a page go the addresses found on it and their counts; what was found elsewhere stays, wherever it leads."""
+    traps = Traps(TrapSettings(), Tallies())
+    outcomes = [Outcome(1, "theirs.test", State.FETCHED), Outcome(2, "ours.test", State.FETCHED)]
+    found = [make_dated("theirs.test", day, parent=1) for day in (1, 2, 3)]
+    found += [make_dated("theirs.test", 4, parent=2), make_dated("ours.test", 5, parent=2)]
+    assert all(traps.admit(one.url, one.host).ok for one in found)
+    hosts = [HostRow("theirs.test"), HostRow("ours.test")]
+    batch = Batch(found, outcomes, hosts=hosts, robots=[], trap_counts=traps.tallies.drain())
+    assert give_up(batch, {part_of("theirs.test")}, traps) == outcomes[:1]
+    assert (batch.outcomes, batch.discoveries, batch.hosts) == (outcomes[1:], found[3:], hosts[1:])
+    key = "calendar:/agenda/*"
+    assert (batch.trap_counts["theirs.test", key], batch.trap_counts["ours.test", key]) == (1, 1)
 
 
 def test_a_worker_that_can_do_nothing_else_writes() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from support.gate import Gate
 from support.object_store import BUCKET, S3Endpoint, running_store
 from support.postgres_server import PostgresServer, running_server
 from support.synthetic_web import SyntheticWeb
@@ -25,9 +26,7 @@ DELAY_S = 0.1
 LEASE_S = 20.0  # as the crawler has it, where machines share a crawl
 IN_FLIGHT = 3 * 100  # what three workers may have under way
 PAGES = "SELECT url FROM url WHERE state IN (1, 2, 3)"
-#: Counts of addresses up to this are a worker's own, and lost with it: an endless calendar may give so many days more.
-HELD_BACK = 16
-FAULTS = ("machine", "server", "freeze", "store")
+FAULTS = ("machine", "server", "freeze", "cut", "store")
 
 
 @dataclass
@@ -85,7 +84,6 @@ class Cluster:
         self.seeds = web.truth["crawler"]["seeds"]
         self.scope = web.truth["crawler"]["scope"]
         self.alone: set[str] = set()
-        self.trapped: set[str] = set()  # what a bound against endless sites refused
         self.alone_repeats = 0
         self.alone_s = 0.0
 
@@ -102,8 +100,7 @@ class Cluster:
         began = time.monotonic()
         crawl = self.web.crawl(self.base / "alone", *self.words(self.base / "alone")[4:], timeout_s=300)
         self.alone_s = time.monotonic() - began
-        self.alone = {url for (url,) in crawl.rows("SELECT url FROM url WHERE state IN (1, 2, 3)")}
-        self.trapped = {url for (url,) in crawl.rows("SELECT url FROM url WHERE reason LIKE 'trap:%'")}
+        self.alone = {url for (url,) in crawl.rows(PAGES)}
         self.alone_repeats = self.repeats()
 
     def begin(self) -> None:
@@ -112,10 +109,12 @@ class Cluster:
         self.name = f"world{self._count}"
         self.web.reset()
 
-    def start(self, machine: str, *more: str) -> Machine:
+    def start(self, machine: str, *more: str, gate: Gate | None = None) -> Machine:
+        """Start a machine, which reaches the server through a gate if there is one."""
         folder = self.base / self.name / machine
         archive = f"s3://{BUCKET}/{self.name}"
-        words = self.words(folder / self.name, "--database", self.server.address, "--archive", archive, *more)
+        address = self.server.address if gate is None else f"postgresql://postgres@127.0.0.1:{gate.port}/postgres"
+        words = self.words(folder / self.name, "--database", address, "--archive", archive, *more)
         return Machine(folder, words, os.environ | self.store.environment)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -148,9 +147,8 @@ class Cluster:
         found = {url for (url,) in self.rows(PAGES)}
         crawl.pages = len(found)
         crawl.repeated = self.repeats() - self.alone_repeats
-        trapped = {url for (url,) in self.rows("SELECT url FROM url WHERE reason LIKE 'trap:%'")}
-        lack, more = self.alone - found - trapped, found - self.alone - self.trapped
-        if lack or more or abs(len(found) - len(self.alone)) > HELD_BACK:
+        lack, more = self.alone - found, found - self.alone
+        if lack or more:
             crawl.problems.append(f"{len(lack)} pages lack, {len(more)} are too many: {sorted(lack | more)[:3]}")
         crawl.problems += self.web.offences(stats, delay_s=DELAY_S * 0.9)[:3]
         for machine in machines:
@@ -168,15 +166,34 @@ class Cluster:
             crawl.problems.append(f"verify: {done.stdout[-600:]}")
         shutil.rmtree(copy, ignore_errors=True)
 
-    def hurt(self, fault: str, dice: random.Random) -> ClusterCrawl:
-        """Crawl with three machines, one of which, or what they share, comes to grief at a random moment."""
+    def hurt(self, fault: str, dice: random.Random, *, refusal_s: float = 0.0) -> ClusterCrawl:
+        """Crawl with three machines, one of which, or what they share, comes to grief at a random moment.
+
+        A store refuses for `refusal_s`, or for some seconds.
+        """
         self.begin()
         began = time.monotonic()
         crawl = ClusterCrawl(fault, dice.uniform(0.1, 0.5 * self.alone_s))
-        machines = [self.start(name) for name in "abc"]
-        self.await_workers(3)
-        time.sleep(crawl.at_s)
-        victim = dice.choice(machines)
+        chosen = dice.choice("abc")
+        with closing(Gate(self.server.socket)) as gate:
+            machines = [self.start(name, gate=gate if name == chosen else None) for name in "abc"]
+            self.await_workers(3)
+            time.sleep(crawl.at_s)
+            self._do_harm(fault, dice, machines["abc".index(chosen)], gate, refusal_s or dice.uniform(5.0, 15.0))
+            codes = [machine.wait(240) for machine in machines]
+        if fault == "machine":
+            codes["abc".index(chosen)] = self.start(chosen).wait(120)  # it comes back
+        crawl.seconds = time.monotonic() - began
+        if any(codes):
+            crawl.problems.append(f"exit codes {codes}: {[one.said.read_text()[-300:] for one in machines]}")
+        self.check(crawl, machines)
+        if crawl.repeated > IN_FLIGHT:
+            crawl.problems.append(f"{crawl.repeated} requests were repeated")
+        if not crawl.problems:
+            shutil.rmtree(self.base / self.name, ignore_errors=True)
+        return crawl
+
+    def _do_harm(self, fault: str, dice: random.Random, victim: Machine, gate: Gate, refusal_s: float) -> None:
         if fault == "machine":
             victim.send(signal.SIGKILL)
         elif fault == "server":
@@ -187,22 +204,16 @@ class Cluster:
             victim.send(signal.SIGSTOP)
             time.sleep(LEASE_S + dice.uniform(2.0, 6.0))
             victim.send(signal.SIGCONT)
+        elif fault == "cut":  # it goes on fetching what it may; what it said meanwhile arrives late, or never
+            gate.holds = True
+            time.sleep(LEASE_S + dice.uniform(2.0, 6.0))
+            gate.refuses = dice.random() < 0.5
+            time.sleep(0.2)
+            gate.holds = gate.refuses = False
         elif fault == "store":
             self.store.refuse(True)
-            time.sleep(dice.uniform(5.0, 15.0))
+            time.sleep(refusal_s)
             self.store.refuse(False)
-        codes = [machine.wait(240) for machine in machines]
-        if fault == "machine":
-            codes[machines.index(victim)] = self.start(victim.folder.name).wait(120)  # it comes back
-        crawl.seconds = time.monotonic() - began
-        if any(codes):
-            crawl.problems.append(f"exit codes {codes}: {[one.said.read_text()[-300:] for one in machines]}")
-        self.check(crawl, machines)
-        if crawl.repeated > IN_FLIGHT:
-            crawl.problems.append(f"{crawl.repeated} requests were repeated")
-        if not crawl.problems:
-            shutil.rmtree(self.base / self.name, ignore_errors=True)
-        return crawl
 
 
 @contextmanager

@@ -5,68 +5,32 @@ Clients reach it through a gate, which can refuse them for a while.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
-import socketserver
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from support.gate import Gate
+
 BUCKET = "crawls"
-
-
-class _Gate(socketserver.ThreadingTCPServer):
-    """Passes connections on, or ends them at once."""
-
-    daemon_threads = True
-    allow_reuse_address = True
-
-    def __init__(self, target: int) -> None:
-        super().__init__(("127.0.0.1", 0), _Passage)
-        self.target = target
-        self.refuses = False
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class _Passage(socketserver.BaseRequestHandler):
-    server: _Gate
-
-    def handle(self) -> None:
-        if self.server.refuses:
-            return
-        with socket.create_connection(("127.0.0.1", self.server.target)) as inner:
-            back = threading.Thread(target=_pass_on, args=(self.server, inner, self.request), daemon=True)
-            back.start()
-            _pass_on(self.server, self.request, inner)
-            back.join()
-
-
-def _pass_on(gate: _Gate, source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while (data := source.recv(65536)) and not gate.refuses:
-            target.sendall(data)
-    for end in (source, target):
-        with contextlib.suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
 
 
 class S3Endpoint:
     """A server that can refuse everybody for a while."""
 
-    def __init__(self, port: int, gate: _Gate) -> None:
+    def __init__(self, port: int, gate: Gate) -> None:
         self.port = port
         self._gate = gate
         self.environment = {
             "AWS_ACCESS_KEY_ID": "tests",
             "AWS_SECRET_ACCESS_KEY": "of-our-own",
             "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{gate.server_address[1]}",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{gate.port}",
         }
 
     def refuse(self, refuses: bool) -> None:
@@ -84,7 +48,8 @@ def running_store() -> Iterator[S3Endpoint]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-c", "import sys; from moto.server import main; main(sys.argv[1:])"]
+    program = "import sys; from moto.server import main; main(sys.argv[1:])"
+    command = ["setpriv", "--pdeathsig", "KILL", sys.executable, "-c", program]  # it ends with this process
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     server = subprocess.Popen(
         [*command, "-H", "127.0.0.1", "-p", str(port)],
@@ -101,12 +66,11 @@ def running_store() -> Iterator[S3Endpoint]:
             except urllib.error.URLError:
                 assert attempt < 149 and server.poll() is None, "moto's server does not start"
                 time.sleep(0.2)
-        gate = _Gate(port)
+        gate = Gate(port)
         try:
             yield S3Endpoint(port, gate)
         finally:
-            gate.shutdown()
-            gate.server_close()
+            gate.close()
     finally:
         server.kill()
         server.wait()

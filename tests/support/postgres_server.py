@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _USER = "postgres"
 _SETTINGS = """
@@ -37,15 +39,21 @@ class PostgresServer:
         self.folder = folder
         self._programs = programs
         self._data = folder / "data"
+        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
         return f"postgresql://{_USER}@/postgres?host={self.folder}"
 
     @property
+    def socket(self) -> Path:
+        return self.folder / ".s.PGSQL.5432"
+
+    @property
     def pid(self) -> int:
         """The process that all others of the server descend from."""
-        return int((self._data / "postmaster.pid").read_text().split()[0])
+        assert self._process is not None
+        return self._process.pid
 
     def prepare(self, settings: str = "") -> None:
         self._run("initdb", "-D", str(self._data), "-U", _USER, "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
@@ -53,18 +61,47 @@ class PostgresServer:
             file.write(f"{_SETTINGS}{settings}\nunix_socket_directories = '{self.folder}'\n")
 
     def start(self) -> None:
-        self._run("pg_ctl", "-D", str(self._data), "-w", "-l", str(self.folder / "log"), "start")
+        """Start as a child, which stops at once when this process ends, however it ends."""
+        command = self._as_user("postgres", "-D", str(self._data), death="QUIT")
+        with open(self.folder / "log", "ab") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **self._place
+            )
+        until = time.monotonic() + 60
+        while not self._is_ready():
+            if self._process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"postgres: {(self.folder / 'log').read_text()[-1000:]}")
+            time.sleep(0.02)
 
     def stop(self, mode: str = "immediate") -> None:
         """Stop; `immediate` is as if it had been killed."""
-        self._run("pg_ctl", "-D", str(self._data), "-m", mode, "-w", "stop")
+        if self._process is not None:
+            self._process.send_signal({"fast": signal.SIGINT, "immediate": signal.SIGQUIT}[mode])
+            self._process.wait(60)
+
+    def _is_ready(self) -> bool:
+        """Whether the server that was started says so, as `pg_ctl` asks."""
+        try:
+            lines = (self._data / "postmaster.pid").read_text().splitlines()
+        except FileNotFoundError:
+            return False
+        return len(lines) > 7 and lines[0] == str(self.pid) and lines[7].strip() == "ready"
+
+    @property
+    def _place(self) -> dict[str, Any]:
+        return {
+            "cwd": self.folder,
+            "env": {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(self.folder)},
+        }
+
+    def _as_user(self, program: str, *words: str, death: str = "clear") -> list[str]:
+        command = ["setpriv", "--pdeathsig", death]
+        if os.geteuid() == 0:  # a server refuses to run as root
+            command += ["--reuid", "nobody", "--regid", "nogroup", "--clear-groups"]
+        return [*command, str(self._programs / program), *words]
 
     def _run(self, program: str, *words: str) -> None:
-        command = [str(self._programs / program), *words]
-        if os.geteuid() == 0:  # a server refuses to run as root
-            command = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", *command]
-        environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(self.folder)}
-        finished = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=environment)
+        finished = subprocess.run(self._as_user(program, *words), capture_output=True, text=True, **self._place)
         if finished.returncode:
             raise RuntimeError(f"{program}: {finished.stderr or finished.stdout}")
 

@@ -103,7 +103,7 @@ class ArchiveMover:
                         if shared.stopping:
                             break
                     pause_s = LOOK_S
-                except StoreFault:
+                except LycosaError:  # the store, or the database
                     pause_s = min(WAIT_S, 2 * pause_s)
                 at = time.monotonic() + pause_s
 

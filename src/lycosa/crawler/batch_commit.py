@@ -8,7 +8,7 @@ Now and then all that was crawled so far is made to survive a loss of power.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import TypeVar
 
 from lycosa import clock
@@ -16,9 +16,10 @@ from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.settings import Mission
 from lycosa.errors import DiskFull
 from lycosa.frontier.contract import WorkerFrontier
-from lycosa.frontier.partitions import LeasedPartitions
+from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.batch import PendingBatch
-from lycosa.model import Batch, Committed, Discovery, State
+from lycosa.judge.admission.traps import Traps
+from lycosa.model import Batch, Committed, Discovery, Outcome, State
 from lycosa.politeness.host_queue import INFINITE, HostQueue
 from lycosa.politeness.shared_state import Cell, SharedState
 
@@ -32,6 +33,25 @@ SYNC_BYTES = 64 << 20  # of archive that a loss of power may cost, at the most
 _AGAIN_S = 0.5
 
 R = TypeVar("R")
+
+
+def give_up(batch: Batch, parts: Set[int], traps: Traps) -> list[Outcome]:
+    """Take out of a batch what belongs to partitions that are another worker's now; returns the outcomes among it.
+
+    With the pages go the addresses that were found on them, and what these were counted for: the other worker fetches
+    the same pages and counts the same addresses.
+    """
+    gone = [outcome for outcome in batch.outcomes if part_of(outcome.host) in parts]
+    rows = {outcome.row for outcome in gone}
+    for found in batch.discoveries:
+        if found.parent in rows and found.state == State.PENDING:
+            for pair in traps.counted_under(found.url, found.host):
+                if batch.trap_counts.get(pair, 0) > 0:
+                    batch.trap_counts[pair] -= 1
+    batch.outcomes = [outcome for outcome in batch.outcomes if outcome.row not in rows]
+    batch.discoveries = [found for found in batch.discoveries if found.parent not in rows]
+    batch.hosts = [row for row in batch.hosts if part_of(row.host) not in parts]
+    return gone
 
 
 class BatchTiming:

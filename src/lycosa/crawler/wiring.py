@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
@@ -34,7 +35,7 @@ from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
 from lycosa.output.atomic_file import SPOOL
 from lycosa.politeness.crawl_log import CrawlLog
-from lycosa.politeness.shared_state import SharedState
+from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.process import log_exception, tune
 from lycosa.quarry import Quarry
 from lycosa.version import __version__
@@ -82,8 +83,10 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
     tune()
     mission, folder, shared = setup.mission, setup.folder, setup.shared
     frontier = open_frontier(mission, folder)
-    if isinstance(frontier, SharedFrontier) and mission.limits.pages > 0:
-        frontier.limit_pages()
+    if isinstance(frontier, SharedFrontier):
+        frontier.on_wait(lambda: shared.put(slot, Cell.BEAT, time.monotonic()))  # it waits, and does not hang
+        if mission.limits.pages > 0:
+            frontier.limit_pages()
     guarded_quarry = guard_quarry(setup.quarry, mission, folder)
     rules = Rules(
         mission,

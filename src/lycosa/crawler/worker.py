@@ -19,7 +19,7 @@ from lycosa import clock
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.crawler.batch_commit import BATCH_PAGES, INBOX_S, BatchTiming, BatchWriter
+from lycosa.crawler.batch_commit import BATCH_PAGES, INBOX_S, BatchTiming, BatchWriter, give_up
 from lycosa.crawler.best_first_scheduler import BestFirstScheduler
 from lycosa.crawler.page_limit import PageLimit
 from lycosa.crawler.rendering import Rendering
@@ -191,6 +191,8 @@ class Worker:
         leased = self.frontier.lease(self.place.owner, want=want, now=now, ttl_s=self.place.lease_s)
         self._sure_until = asked + self.place.lease_s
         self.partitions.hold([*self.partitions.parts, *leased])
+        taken = set(leased)
+        self.rules.forget_hosts(lambda host: part_of(host) in taken)  # others counted there in the meantime
         self._due_at = self.frontier.next_due(self.partitions.parts)
         for row in self.frontier.hosts(leased):
             self._wake(row.host, row)
@@ -410,8 +412,8 @@ class Worker:
             try:
                 return self.writer.write(batch, owner=self.place.owner, now=now, last=last)
             except LeaseLost as lost:
-                gone = [outcome for outcome in batch.outcomes if part_of(outcome.host) in lost.parts]
-                batch.outcomes = [outcome for outcome in batch.outcomes if part_of(outcome.host) not in lost.parts]
+                gone = give_up(batch, lost.parts, self.rules.traps)
+                self.intake.links.forget()  # what was found on these pages is not known now
                 self._redeem_permits(gone, {outcome.row for outcome in gone})
                 self._lose(lost.parts)
 
@@ -521,6 +523,7 @@ class Worker:
         self._renew_at = now + self.place.renew_s
         if lost := set(self.partitions.parts) - held:
             self._lose(lost)
+            self._commit(now)  # without what belongs to them, also where they come back to this worker
         if stray := held - set(self.partitions.parts):
             self.frontier.release(self.place.owner, stray)
         share = self.frontier.share()

@@ -359,6 +359,9 @@ class MachineStatus(Struct):
 class SharedFrontier(Frontier, Protocol):
     """A frontier that several machines share, with an exact page limit over all of them."""
 
+    def on_wait(self, tell: Callable[[], object]) -> None:
+        """Call this again and again while the server is waited for."""
+
     def others_are_at_work(self) -> bool:
         """Whether workers of other machines hold leases."""
 

@@ -330,6 +330,11 @@ class LinkFollower:
                 )
             )
 
+    def forget(self) -> None:
+        """Take every address for unknown: the frontier may not have heard of all of them."""
+        self._seen, self._barred = Seen(), Seen(_MEMORY)
+        self.resolver.forget()
+
     def adopt_seeds(self, seeds: list[str]) -> None:
         """Widen the scope: a seed that redirects opens the place it moved to."""
         if self._rules.scope.widen(seeds):

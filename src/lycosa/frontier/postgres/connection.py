@@ -15,18 +15,30 @@ from typing import Any, LiteralString, TypeVar
 import psycopg
 from psycopg import errors
 
-from lycosa.errors import CollectionError
+from lycosa.errors import CollectionError, DiskFull, LycosaError
 from lycosa.frontier.postgres import schema
 
 R = TypeVar("R")
 Values = Sequence[object] | Mapping[str, object]
 
-#: How long a server that does not answer is waited for.
+#: How long a server that does not answer is waited for. Who waits says so, so that a worker is not taken for hung.
 PATIENCE_S = 120.0
 _PAUSE_S = 0.5
 _PASSING = (errors.DeadlockDetected, errors.SerializationFailure)
 _BROKEN = (psycopg.OperationalError, psycopg.InterfaceError)
-_FINAL = (errors.InvalidPassword, errors.InvalidAuthorizationSpecification, errors.InvalidCatalogName)
+_FINAL = (
+    errors.InvalidPassword,
+    errors.InvalidAuthorizationSpecification,
+    errors.InvalidCatalogName,
+    errors.DiskFull,
+)
+#: A connection to a server that vanished without a word breaks within half a minute.
+_ALIVE: dict[str, Any] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
 _OPTIONS = "-c client_min_messages=warning -c idle_in_transaction_session_timeout=60000 -c lock_timeout=30000"
 
 
@@ -39,6 +51,7 @@ class PostgresConnection:
         self.patience_s = patience_s
         self.round = 1
         self.opened = 0  # how often; what was made for one connection is gone with it
+        self.on_wait: Callable[[], object] = lambda: None  # called again and again while the server is waited for
         self._db: psycopg.Connection | None = None
         self._is_known = False
 
@@ -119,6 +132,7 @@ class PostgresConnection:
             status = self.value("SELECT pg_xact_status(%s::xid8)", (number,))
             if status != "in progress":
                 return bool(status == "committed")
+            self.on_wait()
             time.sleep(_PAUSE_S)
         return False
 
@@ -134,6 +148,7 @@ class PostgresConnection:
                 if not _is_passing(problem) or time.monotonic() > until:
                     raise translate(problem) from problem
                 self.close()
+                self.on_wait()
                 time.sleep(_PAUSE_S)
             except psycopg.Error as problem:
                 raise translate(problem) from problem
@@ -141,7 +156,9 @@ class PostgresConnection:
 
 def connect(address: str) -> psycopg.Connection:
     """Connect to a server, or say in one sentence why that cannot be."""
-    return psycopg.connect(address, autocommit=True, connect_timeout=10, options=_OPTIONS, application_name="lycosa")
+    return psycopg.connect(
+        address, autocommit=True, connect_timeout=10, options=_OPTIONS, application_name="lycosa", **_ALIVE
+    )
 
 
 def _literal(statement: str) -> LiteralString:
@@ -156,14 +173,14 @@ def _is_passing(problem: psycopg.Error) -> bool:
     return re.search(r"password authentication|no password|does not exist|no pg_hba", str(problem)) is None
 
 
-def translate(problem: psycopg.Error) -> CollectionError:
+def translate(problem: psycopg.Error) -> LycosaError:
     """An error of the server as one sentence for people, without the password."""
     text = " ".join(str(problem).split())
     text = re.sub(r"://[^@/ ]*@", "://…@", text)[:300]
     if isinstance(problem, errors.ReadOnlySqlTransaction):
         return CollectionError("The database is read-only: a crawl must be able to write to it.")
     if isinstance(problem, errors.DiskFull):
-        return CollectionError("The disk of the database is full: make room there, then continue the crawl.")
+        return DiskFull("The disk of the database is full: make room there, then continue the crawl.")
     if isinstance(problem, errors.InsufficientPrivilege):
         return CollectionError(f"The database does not permit it: {text}; its user must own the collection.")
     if isinstance(problem, _BROKEN):

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import psycopg
 
 from lycosa import urls
-from lycosa.errors import CollectionError
+from lycosa.errors import LycosaError
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Judge, LeaseLost, MachineFigures, MachineStatus, RoundRow, Span, Summary, UrlRow
 from lycosa.frontier.depths import Unpack
@@ -182,6 +182,10 @@ class PostgresFrontier:
     def close(self) -> None:
         self._connection.close()
 
+    def on_wait(self, tell: Callable[[], object]) -> None:
+        """Call this again and again while the server is waited for."""
+        self._connection.on_wait = tell
+
     def _write(self, function: Callable[[], R]) -> R:
         try:
             return self._connection.write(function)
@@ -192,7 +196,10 @@ class PostgresFrontier:
     # Leases
 
     def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
-        return self._write(lambda: self._leases.acquire(self._connection, owner, want=want, now=now, ttl_s=ttl_s))
+        parts = self._write(lambda: self._leases.acquire(self._connection, owner, want=want, now=now, ttl_s=ttl_s))
+        if parts:
+            self._numbers = RowNumbers()  # higher ones than whoever held them gave: what that one found stays first
+        return parts
 
     def renew(self, owner: str, *, now: float, ttl_s: float) -> set[int]:
         return self._write(lambda: self._leases.renew(self._connection, owner, now=now, ttl_s=ttl_s))
@@ -244,7 +251,7 @@ class PostgresFrontier:
         own = PostgresConnection(self.address, self._connection.name, patience_s=0.0)
         try:
             own.write(lambda: machines.report(own, self.machine, figures))
-        except CollectionError:
+        except LycosaError:
             return False
         finally:
             own.close()

@@ -27,7 +27,7 @@ those of an earlier page. Where that leads to nothing it is tried ever more rare
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sized
+from collections.abc import Callable, Iterable, Sized
 from enum import IntEnum
 from itertools import islice
 from typing import NamedTuple, Protocol
@@ -231,6 +231,11 @@ class Repetition:
         """The hosts of folders that were opened again since the last call."""
         reopened, self._reopened = self._reopened, set()
         return reopened
+
+    def forget(self, is_meant: Callable[[str], bool]) -> None:
+        """Read anew which folders of some hosts are spent."""
+        for host in [host for host in self._spent if is_meant(host)]:
+            del self._spent[host]
 
     def judge(self, url: str, host: str) -> Verdict:
         """Whether an address may be fetched: its folder may still bring something, or it belongs to the sample."""

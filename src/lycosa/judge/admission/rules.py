@@ -7,7 +7,7 @@ themselves, traps. Seeds are always visited. What each refusal's code means stan
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import re2
@@ -127,6 +127,11 @@ class Rules:
             return refusal
         verdict = self.repetition.judge(url, host)
         return self.traps.admit(url, host) if verdict.ok else verdict
+
+    def forget_hosts(self, is_meant: Callable[[str], bool]) -> None:
+        """Read anew what was counted of some hosts, when it is next asked for: others may have counted, too."""
+        self.tallies.forget(is_meant)
+        self.repetition.forget(is_meant)
 
     def review(self, target: Target) -> Verdict | None:
         """Why a target that an earlier run may have found with other settings is refused now; nothing is counted."""

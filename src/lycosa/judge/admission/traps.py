@@ -22,9 +22,6 @@ from lycosa.urls import registered_domain
 
 OK = Verdict(True)
 
-#: Counts below this are not worth a row in the database: most paths have one query string, most pages one session.
-_HELD_BACK = 16
-
 #: An address that only shows a date may be a day of a newspaper's archive; unless it also says that it is a calendar,
 #: it gets this many times the bound.
 _BARE_DATES = 10
@@ -84,7 +81,7 @@ _SESSION = re.compile(
 
 
 class Tallies:
-    """Counts of addresses by host and pattern: those in use in memory, those that matter in the database too."""
+    """Counts of addresses by host and pattern: all in the database, those in use in memory too."""
 
     def __init__(self, load: Callable[[str], Mapping[str, int]] | None = None, *, entries: int = 200_000) -> None:
         self._load = load
@@ -103,16 +100,15 @@ class Tallies:
         counts = self._counts.get(host)
         return [row for row in (self._open(host) if counts is None else counts).items() if row[0].startswith(prefix)]
 
-    def add(self, host: str, key: str, *, worth: int = 1, times: int = 1) -> None:
-        """Count one more, or several; counts below `worth` are not handed over for storing."""
+    def add(self, host: str, key: str, *, times: int = 1) -> None:
+        """Count one more, or several."""
         counts = self._counts.get(host)
         if counts is None:
             counts = self._open(host)
         before = counts.get(key, 0)
-        count = counts[key] = before + times
-        if count >= worth:
-            fresh = self._fresh.setdefault(host, {})
-            fresh[key] = fresh.get(key, 0) + (times if before >= worth else count)
+        counts[key] = before + times
+        fresh = self._fresh.setdefault(host, {})
+        fresh[key] = fresh.get(key, 0) + times
         if not before:
             self._size += 1
             if self._size > self._limit:
@@ -123,6 +119,11 @@ class Tallies:
         fresh, self._fresh = self._fresh, {}
         return {(host, key): count for host, counts in fresh.items() for key, count in counts.items()}
 
+    def forget(self, is_meant: Callable[[str], bool]) -> None:
+        """Read the counts of some hosts anew when they are next asked for: others may have counted."""
+        for host in [host for host in self._counts if is_meant(host)]:
+            self._size -= len(self._counts.pop(host))
+
     def _open(self, host: str) -> dict[str, int]:
         counts = dict(self._load(host)) if self._load is not None else {}
         for key, fresh in self._fresh.get(host, {}).items():
@@ -132,8 +133,7 @@ class Tallies:
         return counts
 
     def _forget(self) -> None:
-        # The hosts that were opened first go. Their stored counts come back when they are asked for again; what is lost
-        # are the small counts that were held back.
+        # The hosts that were opened first go; their stored counts come back when they are asked for again.
         while self._size > self._limit // 2:
             self._size -= len(self._counts.pop(next(iter(self._counts))))
 
@@ -198,10 +198,14 @@ class Traps:
             if self.tallies.count(charge.owner, charge.key) >= charge.limit:
                 return self._judge_charge(charge)
         for charge in charges:
-            self.tallies.add(charge.owner, charge.key, worth=min(_HELD_BACK, charge.limit) if not charge.also else 1)
+            self.tallies.add(charge.owner, charge.key)
             if charge.also:
                 self.tallies.add(charge.owner, charge.also)
         return OK
+
+    def counted_under(self, url: str, host: str) -> list[tuple[str, str]]:
+        """Host and pattern of the counts that an address which was admitted stands in, but for those of its domain."""
+        return [(charge.owner, charge.key) for charge in self._charges(*split(url), host) if not charge.also]
 
     def review(self, url: str) -> Verdict | None:
         """Why an address is refused whatever was counted; None: it is not."""
