@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 from support.loopback import Web
+from support.ray_cluster import RayCluster, has_ray, ray_cluster
 
 
 def pytest_configure() -> None:
@@ -33,3 +34,21 @@ def web() -> Iterator[Web]:
     server = Web()
     yield server
     server.close()
+
+
+@pytest.fixture(scope="session")
+def running_ray() -> Iterator[RayCluster]:
+    """A Ray cluster for all tests of the session, as to start one takes seconds."""
+    if not has_ray():
+        pytest.skip("Ray is not installed")
+    with ray_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def ray_nodes(running_ray: RayCluster, monkeypatch: pytest.MonkeyPatch) -> RayCluster:
+    """A Ray cluster of two nodes, whatever the test before did to it, and the environment to reach it."""
+    running_ray.restore()
+    for name, value in running_ray.environ.items():
+        monkeypatch.setenv(name, value)
+    return running_ray

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from support.extract_jobs import WILD, run, write_archive
-from support.ray_cluster import RayCluster, has_ray, ray_cluster
 
 from lycosa.errors import UsageError
 from lycosa.extract.executor import Executor
@@ -21,22 +20,9 @@ from lycosa.extract.messages import ExtractJob, Setup
 Open = Callable[..., Executor]
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    if not has_ray():
-        pytest.skip("Ray is not installed")
-    with ray_cluster() as cluster:
-        yield cluster
-
-
 @pytest.fixture(params=["pool", "ray"])
-def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    on = ""
-    if request.param == "ray":
-        found = request.getfixturevalue("cluster")
-        for name, value in found.environ.items():
-            monkeypatch.setenv(name, value)
-        on = f"ray://{found.address}"
+def opened(request: pytest.FixtureRequest) -> Iterator[Open]:
+    on = f"ray://{request.getfixturevalue('ray_nodes').address}" if request.param == "ray" else ""
     made: list[Executor] = []
 
     def make(setup: Setup, *, workers: int = 1) -> Executor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -11,3 +12,16 @@ def is_alive(pid: int) -> bool:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def descendants(pid: int, *, alive: bool = False) -> Iterator[int]:
+    """All processes below one, by whichever of its threads they were started; only those that run, if wanted."""
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = [int(child) for child in path.read_text().split()]
+        except OSError:
+            continue
+        for child in children:
+            if not alive or is_alive(child):
+                yield child
+            yield from descendants(child, alive=alive)

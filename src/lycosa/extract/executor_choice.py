@@ -11,7 +11,7 @@ from lycosa.extract.executor import Executor
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool
 
-_RAY = re.compile(r"ray(?:://(?P<address>(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}))?")
+_RAY = re.compile(r"ray(?:://(?P<address>(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})))?")
 
 
 def open_executor(on: str, command: Sequence[str], setup: Setup, *, workers: int) -> Executor:
@@ -31,6 +31,7 @@ def check_place_of_work(on: str) -> None:
 
 def read_address(on: str) -> str:
     """The address of the cluster, HOST:PORT; empty where `--on` names none."""
-    if not (found := _RAY.fullmatch(on)):
+    found = _RAY.fullmatch(on)
+    if not found or int(found["port"] or 1) not in range(1, 65536):
         raise UsageError(f"--on {on} is not understood: write ray, or ray://HOST:PORT as `ray start --head` says it.")
     return found["address"] or ""

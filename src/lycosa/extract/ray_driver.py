@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import selectors
 import signal
 import socket
 import sys
+import threading
 import time
 from collections import Counter, deque
+from collections.abc import Iterator
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -41,6 +44,8 @@ from lycosa.version import __version__ as VERSION
 IN_HAND_S = 2.0  # work that a node has in hand
 LOOK_S = 3.0  # between looks for new nodes
 CONNECT_S = 10.0
+CALL_S = 60.0  # for a call that takes two: a node that has not answered by then is frozen, or out of reach
+STARTS = 2  # that a node may fail to begin before it is left out
 LOSSES = 3  # nodes that may be lost with a document in hand, the last time alone, before it is set aside
 
 
@@ -85,7 +90,9 @@ class RayDriver:
         self._notes: list[str] = []
         self._replaced = 0  # at nodes that are lost
         self._told_room = -1
-        self._last_seen = self._looked_at = time.monotonic()
+        self._last_seen = time.monotonic()
+        self._failed_starts: Counter[str] = Counter()  # by Ray's id
+        self._found: list[dict[str, Any]] | None = None  # nodes of the cluster that were not looked at yet
         self._answers: SimpleQueue[tuple[str, NodeInUse, Future[bytes]]] = SimpleQueue()
         self._wake, self._waker = socket.socketpair()
         self._wake.setblocking(False)
@@ -97,16 +104,25 @@ class RayDriver:
 
     def run(self) -> None:
         """Work until the executor hangs up."""
-        self._look()
+        threading.Thread(target=self._find_nodes, daemon=True).start()
         while True:
             came = [key.fileobj for key, _ in self._selector.select(LOOK_S)]
             if self._channel in came and not self._read_orders():
                 return
             self._read_answers()
-            if time.monotonic() - self._looked_at >= LOOK_S:
-                self._look()
+            self._use_nodes()
+            self._lose_silent()
+            self._check_hope()
             self._assign_jobs()
             self._report()
+
+    def _find_nodes(self) -> None:
+        """Ask for nodes again and again: in a thread, as this may take a minute when the head is lost."""
+        while True:
+            with contextlib.suppress(Exception):  # Ray ends this process when it has given up the head
+                self._found = self._ray.nodes()
+                self._wake_up()
+            time.sleep(LOOK_S)
 
     # The executor
 
@@ -135,14 +151,14 @@ class RayDriver:
 
     # The nodes
 
-    def _look(self) -> None:
+    def _use_nodes(self) -> None:
         """Put nodes to work that are new, or whose actor was lost."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        self._looked_at = time.monotonic()
-        for found in self._ray.nodes():
-            key, processors = found["NodeID"], int(found["Resources"].get("CPU", 0))
-            if not found["Alive"] or not processors or key in self._nodes or key in self._left_out:
+        found, self._found = self._found, None
+        for node in found or ():
+            key, processors = node["NodeID"], int(node["Resources"].get("CPU", 0))
+            if not node["Alive"] or not processors or key in self._nodes or key in self._left_out:
                 continue
             workers = min(self._wanted.workers or processors, processors)
             actor = self._make_actor.options(
@@ -151,9 +167,14 @@ class RayDriver:
                 max_task_retries=0,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(key, soft=False),
             ).remote(msgspec.json.encode(self._wanted), workers)
-            self._nodes[key] = node = NodeInUse(str(found["NodeManagerAddress"]), actor, workers)
-            self._expect(key, node, actor.begin.remote())
-        self._check_hope()
+            self._nodes[key] = new = NodeInUse(str(node["NodeManagerAddress"]), actor, workers)
+            self._expect(key, new, actor.begin.remote())
+
+    def _lose_silent(self) -> None:
+        late = time.monotonic() - CALL_S
+        for key, node in list(self._nodes.items()):
+            if node.ready and node.busy and node.asked_at < late:
+                self._lose(key, node, TimeoutError(f"no answer for {CALL_S:g} s"))
 
     def _check_hope(self) -> None:
         """Give up where no node can do anything."""
@@ -176,6 +197,9 @@ class RayDriver:
     def _note_answer(self, key: str, node: NodeInUse, future: Future[bytes]) -> None:
         """Hand an answer from a thread of Ray's to ours."""
         self._answers.put((key, node, future))
+        self._wake_up()
+
+    def _wake_up(self) -> None:
         with contextlib.suppress(OSError):
             self._waker.send(b"a")
 
@@ -187,6 +211,8 @@ class RayDriver:
                 key, node, future = self._answers.get_nowait()
             except Empty:
                 return
+            if self._nodes.get(key) is not node:  # it was given up
+                continue
             node.busy = False
             try:
                 answer = future.result()
@@ -246,11 +272,15 @@ class RayDriver:
         self._notes.append(self._left_out[key])
         self._queue.extendleft(reversed(node.jobs.values()))
         self._forget_node(key, node)
-        self._check_hope()
 
     def _lose(self, key: str, node: NodeInUse, problem: Exception) -> None:
         print(f"{node.name} is lost: {problem}", file=sys.stderr, flush=True)
-        if node.ready:
+        if not node.ready:
+            self._failed_starts[key] += 1
+            if self._failed_starts[key] >= STARTS:
+                self._leave_out(key, node, f"lycosa {VERSION} cannot be started there ({_last_line(problem)})")
+                return
+        else:
             what = f"; {counted(len(node.jobs), 'document')} under way there went to others" if node.jobs else ""
             self._notes.append(f"The Ray node {node.name} was lost{what}.")
         alone = len(node.jobs) == 1
@@ -301,6 +331,11 @@ def _first_line(problem: BaseException) -> str:
     return text or type(problem).__name__
 
 
+def _last_line(problem: BaseException) -> str:
+    lines = str(problem).strip().splitlines() or [type(problem).__name__]
+    return lines[-1].strip().rstrip(".")[:300]
+
+
 def connect(address: str) -> Any:
     """Join a cluster as a driver; ClusterLost says what is wrong."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -319,19 +354,29 @@ def connect(address: str) -> Any:
             ) from None
     try:
         ray.init(address=address or "auto", log_to_driver=False, configure_logging=False, namespace="lycosa")
-    except ConnectionError as problem:
+    except ConnectionError:
         if address:
-            raise ClusterLost(f"The Ray cluster at {address} cannot be joined: {_first_line(problem)}.") from None
+            raise ClusterLost(
+                f"The Ray cluster at {address} does not let us in: is it one, and is the token the right one"
+                " (RAY_AUTH_TOKEN, where it was started with RAY_AUTH_MODE=token)?"
+            ) from None
         raise ClusterLost(
             "This machine is part of no Ray cluster: `ray start --head` makes one, and"
             " `ray start --address=HOST:PORT` joins one."
         ) from None
     except Exception as problem:
         raise ClusterLost(
-            f"The Ray cluster {f'at {address} ' if address else ''}cannot be joined: {_first_line(problem)}."
-            " This machine must be one of its nodes (ray start --address=HOST:PORT)."
+            f"The Ray cluster {f'at {address} ' if address else ''}cannot be joined: {_explain_refusal(problem)}"
         ) from None
     return ray
+
+
+def _explain_refusal(problem: Exception) -> str:
+    versions = re.findall(r"\b(?:Ray|Python): (\S+)", str(problem))
+    if "ersion mismatch" in str(problem) and len(versions) == 4:
+        theirs, ours = "Ray {} on Python {}".format(*versions[:2]), "Ray {} on Python {}".format(*versions[2:])
+        return f"it has {theirs}, and this is {ours}; every machine needs the same versions."
+    return f"{_first_line(problem)}. This machine must be one of its nodes (ray start --address=HOST:PORT)."
 
 
 def main(arguments: list[str]) -> None:
@@ -341,16 +386,37 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with socket.socket(fileno=int(arguments[0])) as channel:
         try:
-            try:
-                wanted = decode_setup(arguments[1])
+            wanted = decode_setup(arguments[1])
+            with _given_up_after(wanted.join_s, channel):
                 ray = connect(wanted.address)
-                RayDriver(ray, channel, wanted).run()
-            except ClusterLost as problem:
-                channel.sendall(frame(RayFailure(str(problem))))
+            RayDriver(ray, channel, wanted).run()
+        except ClusterLost as problem:
+            _leave(channel, str(problem))
         except ConnectionError:
             pass  # the executor was ended before
+    _leave(None)
+
+
+@contextlib.contextmanager
+def _given_up_after(seconds: float, channel: socket.socket) -> Iterator[None]:
+    """Bound the time that Ray takes to join a cluster: it may try for ever."""
+    text = f"The Ray cluster cannot be joined: not done after {seconds:g} s."
+    timer = threading.Timer(seconds, _leave, (channel, text))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _leave(channel: socket.socket | None, text: str = "") -> NoReturn:
+    """End this process: Ray ends the actors of a driver that is gone; its own way out takes seconds."""
+    if channel is not None:
+        with contextlib.suppress(OSError):
+            channel.sendall(frame(RayFailure(text)))
     sys.stderr.flush()
-    os._exit(0)  # Ray ends the actors of a driver that is gone; its own way out takes seconds
+    os._exit(0)
 
 
 if __name__ == "__main__":

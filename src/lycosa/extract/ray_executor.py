@@ -19,10 +19,10 @@ import msgspec
 from lycosa.errors import LycosaError, UsageError
 from lycosa.extract import ray_driver
 from lycosa.extract.messages import ExtractJob, ExtractResult, Frames, Ready, Setup, frame
-from lycosa.extract.pool import BATCH_MAX, LOAD_S, undisturbed
+from lycosa.extract.pool import BATCH_MAX, GRACE_S, LOAD_S, undisturbed
 from lycosa.extract.ray_messages import RayFailure, RayOrder, RayReport, RaySetup, decode_report
 
-START_S = LOAD_S + 60.0  # for the cluster and the quarry
+JOIN_S = 60.0  # for the cluster to let us in
 END_S = 5.0
 
 
@@ -40,7 +40,7 @@ class RayExecutor:
         self._frames = Frames()
         self._ready: Ready | None = None
         self._closed = False
-        wanted = RaySetup(address, tuple(command[1:]), _with_whole_paths(setup), workers, os.getcwd())
+        wanted = RaySetup(address, tuple(command[1:]), _with_whole_paths(setup), workers, os.getcwd(), JOIN_S)
         self._selector = selectors.DefaultSelector()
         self._process, self._channel = _start(wanted)
         self._selector.register(self._channel, selectors.EVENT_READ)
@@ -142,10 +142,10 @@ class RayExecutor:
         self._under_way.difference_update(report.dropped)
 
     def _await_ready(self) -> Ready:
-        limit = time.monotonic() + START_S
+        limit = time.monotonic() + JOIN_S + LOAD_S + GRACE_S  # the driver says what is late, if it can
         while self._ready is None:
             if time.monotonic() > limit:
-                raise UsageError(f"The Ray cluster cannot be joined: not done after {START_S:g} s.")
+                raise UsageError("The driver of the Ray cluster on this machine does not answer.")
             self._listen(1.0)
         return self._ready
 

@@ -16,6 +16,7 @@ class RaySetup(Struct, frozen=True):
     setup: Setup
     workers: int  # on each node; 0: one for each processor that it offers
     folder: str  # that the command was given in
+    join_s: float  # for the cluster to let us in
 
 
 class RayOrder(Struct, frozen=True):
