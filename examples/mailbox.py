@@ -33,8 +33,8 @@ class Session(socketserver.StreamRequestHandler):
         for line in self.rfile:
             if line.rstrip(b"\r\n") == b".":
                 break
-            lines.append(line.removeprefix(b"."))
-        mail = message_from_bytes(b"".join(lines), policy=policy.default)
+            lines.append(line.removeprefix(b".").rstrip(b"\r\n"))
+        mail = message_from_bytes(b"\n".join(lines), policy=policy.default)
         body = mail.get_body(("plain", "html"))
         print(f"From: {mail['From']}\nTo: {mail['To']}\nSubject: {mail['Subject']}\n", flush=True)
         print(body.get_content() if body is not None else "", flush=True)
