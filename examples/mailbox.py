@@ -36,7 +36,7 @@ class Session(socketserver.StreamRequestHandler):
             lines.append(line.removeprefix(b".").rstrip(b"\r\n"))
         mail = message_from_bytes(b"\n".join(lines), policy=policy.default)
         body = mail.get_body(("plain", "html"))
-        print(f"From: {mail['From']}\nTo: {mail['To']}\nSubject: {mail['Subject']}\n", flush=True)
+        print(f"From: {mail['From']}\nTo: {mail['To']}\nSubject: {str(mail['Subject']).strip()}\n", flush=True)
         print(body.get_content() if body is not None else "", flush=True)
 
     def _answer(self, text: str) -> None:

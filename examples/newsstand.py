@@ -230,9 +230,8 @@ if __name__ == "__main__":
         server = make_server(int(port))
     except (OSError, ValueError, OverflowError) as problem:
         sys.exit(f"newsstand: cannot listen on port {port}: {problem}")
-    print(
-        f"http://127.0.0.1:{server.server_port}/ is faro, herald, discos and tools{SUFFIX}; Ctrl-C ends it", flush=True
-    )
+    address = f"http://127.0.0.1:{server.server_port}/"
+    print(f"{address} is faro, herald, discos and tools{SUFFIX}; Ctrl-C ends it", flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

@@ -196,9 +196,7 @@ def test_the_mailbox_of_the_examples_prints_a_mail(capfd: pytest.CaptureFixture[
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         with smtplib.SMTP("127.0.0.1", server.server_address[1], timeout=10) as client:
-            client.sendmail(
-                "a@example.org", ["b@example.org"], "From: a\r\nTo: b\r\nSubject: News\r\n\r\nOne\r\n.two\r\n"
-            )
+            client.sendmail("a@example.org", ["b@example.org"], "From: a\nTo: b\nSubject: News\n\nOne\n.two\n")
         server.shutdown()
         thread.join()
-    assert capfd.readouterr().out == "From: a\nTo: b\nSubject: News\n\nOne\n.two\n\n"
+    assert capfd.readouterr().out == "From: a\nTo: b\nSubject: News\n\nOne\n.two\n"
