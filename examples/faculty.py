@@ -225,9 +225,13 @@ class Handler(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    port = int(sys.argv[1]) if len(sys.argv) > 1 else 8766
-    print(f"A small faculty at http://localhost:{port}/ (Ctrl-C ends it)")
+    port = sys.argv[1] if len(sys.argv) > 1 else "8766"
     try:
-        ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+        server = ThreadingHTTPServer(("127.0.0.1", int(port)), Handler)
+    except (OSError, ValueError, OverflowError) as problem:
+        sys.exit(f"faculty: cannot listen on port {port}: {problem}")
+    print(f"A small faculty at http://localhost:{port}/ (Ctrl-C ends it)", flush=True)
+    try:
+        server.serve_forever()
     except KeyboardInterrupt:
         pass

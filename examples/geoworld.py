@@ -369,8 +369,12 @@ class Handler(BaseHTTPRequestHandler):
 
 def main() -> None:
     """Serve until Ctrl-C."""
-    port = int(sys.argv[1]) if len(sys.argv) > 1 else 8800
-    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+    port = sys.argv[1] if len(sys.argv) > 1 else "8800"
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", int(port)), Handler)
+    except (OSError, ValueError, OverflowError) as problem:
+        sys.exit(f"geoworld: cannot listen on port {port}: {problem}")
+    with server:
         print(f"geoworld: http://portal.geoworld.test/ on 127.0.0.1:{server.server_port}; Ctrl-C ends it", flush=True)
         try:
             server.serve_forever()

@@ -225,8 +225,13 @@ def make_server(port: int) -> ThreadingHTTPServer:
 
 
 if __name__ == "__main__":
-    server = make_server(int(sys.argv[1]) if len(sys.argv) > 1 else 8767)
-    print(f"http://127.0.0.1:{server.server_port}/ is faro, herald, discos and tools{SUFFIX}; Ctrl-C ends it")
+    port = sys.argv[1] if len(sys.argv) > 1 else "8767"
+    try:
+        server = make_server(int(port))
+    except (OSError, ValueError, OverflowError) as problem:
+        sys.exit(f"newsstand: cannot listen on port {port}: {problem}")
+    address = f"http://127.0.0.1:{server.server_port}/"
+    print(f"{address} is faro, herald, discos and tools{SUFFIX}; Ctrl-C ends it", flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

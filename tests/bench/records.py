@@ -34,7 +34,7 @@ from lycosa.missions.records.database.exports import RecordXmlOptions, write_xml
 from lycosa.missions.records.database.field_indexes import make_index  # noqa: E402
 from lycosa.missions.records.database.net_changes import before_last, net_changes  # noqa: E402
 from lycosa.missions.records.database.store import RecordStore, open_store  # noqa: E402
-from lycosa.missions.records.database.xml_queries import ask_xpath  # noqa: E402
+from lycosa.missions.records.database.xml_query_process import ask_xpath  # noqa: E402
 from lycosa.missions.records.database.xml_reader import read_xml  # noqa: E402
 
 MISSION = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import apsw
@@ -28,6 +29,9 @@ class PlainStore:
     def ensure(self, name: str, version: int, sql: str) -> None:
         if not self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'delivery_message'").fetchall():
             self.connection.execute(sql)
+
+    def transaction(self) -> AbstractContextManager[object]:
+        return self.connection
 
 
 def _die(*_: object) -> None:

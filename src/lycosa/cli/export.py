@@ -99,7 +99,7 @@ def write_export(
 
     _refuse_options(export, given, list(known))
     if output == "-" and not export.pipe:
-        raise UsageError(f"A {export.name} cannot go into a pipe: name {_describe_place(export)} with -o.")
+        raise UsageError(f"The export {export.name} cannot go into a pipe: name {_describe_place(export)} with -o.")
     if export.endings or export.folder:
         check_ending(output, export.endings)
     options = export.options(**given)

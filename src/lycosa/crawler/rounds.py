@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from lycosa.config.settings import LimitSettings, RecrawlSettings
 from lycosa.frontier.contract import RunFrontier
 from lycosa.intake.revisits import HOUR_S, step_of
+from lycosa.output.wording import counted
 
 NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed after this time
 
@@ -36,7 +37,7 @@ def begin(
         max_s=max(recrawl.min_h, recrawl.max_h) * HOUR_S, pages=limits.pages, host_pages=limits.host_pages
     )
     if opened or (anew and len(notes) == 1 and "begins." in notes[0]):
-        notes.append(f"{opened:,} known URLs are visited again.")
+        notes.append(f"{counted(opened, 'known URL', 'is')} visited again.")
     frontier.end_round(now=None, why="")
     return notes
 

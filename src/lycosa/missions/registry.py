@@ -134,6 +134,8 @@ def gather(ask: Callable[[MissionPlugin], Iterable[T]], plugins: Iterable[Missio
     for plugin in plugins:
         try:
             yield from list(ask(plugin))
+        except LycosaError as problem:
+            print(f"lycosa: The mission {plugin.name} could not do its part: {problem}", file=sys.stderr)
         except (Exception, SystemExit) as error:
             print(f"lycosa: The mission {plugin.name} does not answer: {_describe(error)}.", file=sys.stderr)
 

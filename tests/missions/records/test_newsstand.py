@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import smtplib
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -186,3 +187,16 @@ def test_the_newspaper_and_the_corpus_hold_whole_articles(tour: Tour) -> None:
     assert "según el balance" in text
     assert "recipes" not in text
     assert "10 documents" in call("export", "corpus", "-c", "press", "-o", "corpus.jsonl")
+
+
+def test_the_mailbox_of_the_examples_prints_a_mail(capfd: pytest.CaptureFixture[str]) -> None:
+    """It takes a mail by SMTP and prints its text, dots at the beginning of lines included."""
+    example = run_path(str(EXAMPLES / "mailbox.py"))
+    with example["Mailbox"](("127.0.0.1", 0), example["Session"]) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        with smtplib.SMTP("127.0.0.1", server.server_address[1], timeout=10) as client:
+            client.sendmail("a@example.org", ["b@example.org"], "From: a\nTo: b\nSubject: News\n\nOne\n.two\n")
+        server.shutdown()
+        thread.join()
+    assert capfd.readouterr().out == "From: a\nTo: b\nSubject: News\n\nOne\n.two\n"

@@ -10,7 +10,7 @@ from support.command_line import Said, run
 from support.make_collection import AT, make_collection
 
 from lycosa.frontier.sqlite.extraction_store import ExtractedDocument, ExtractionStore, Label
-from lycosa.missions.records.database import open_store
+from lycosa.missions.records.database import NewRecord, open_store
 
 FIRST = {
     "0": {"title": "Blue", "author": ["Joni Mitchell"], "price": 9.5},
@@ -107,6 +107,26 @@ def test_records_are_asked_in_xpath(albums: Path) -> None:
     assert said == '{"url":"https://a.example/0","value":"Blue"}\n'
     said = ask(albums, "query", "--xpath", 'contains(/album/title, "Canyon")').output
     assert said == '{"url":"https://a.example/3","value":"true"}\n'
+
+
+def test_a_path_without_end_is_ended_with_a_sentence(albums: Path) -> None:
+    """One evaluation over one record cannot be interrupted from within; the process of the query is."""
+    with open_store(albums) as store:
+        words = {"track": [f"song {number}" for number in range(3000)]}
+        store.put([NewRecord(kind="album", url="https://music.test/all", data=words)])
+    path = "//*[count(//*[count(//*[count(//*) > 1]) > 1]) > 1]"
+    found = ask(albums, "query", "--xpath", path, "--timeout", "1")
+    assert found.code == 1
+    assert found.output.endswith("lycosa: The query took longer than 1 s and was ended; --timeout allows more.\n")
+
+
+def test_a_path_to_a_field_does_not_find_the_rule_that_gave_it(albums: Path) -> None:
+    """A record keeps the numbers of its rules under the names of its fields; a path sees the fields alone."""
+    with open_store(albums) as store:
+        data = {"title": "Hejira", "@rules": {"title": 1}}
+        store.put([NewRecord(kind="album", url="https://music.test/rules", data=data)])
+    said = ask(albums, "query", "--xpath", '//title[../title="Hejira"] | //title[.="1"]').output
+    assert [json.loads(line)["value"] for line in said.splitlines()] == ["Hejira"]
 
 
 def test_records_are_asked_in_xquery_where_it_is_installed(albums: Path) -> None:

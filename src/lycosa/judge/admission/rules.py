@@ -18,6 +18,7 @@ from lycosa.judge.admission.repetition import Repetition
 from lycosa.judge.admission.scope import Scope
 from lycosa.judge.admission.traps import OK, Recall, Tallies, Traps
 from lycosa.model import Target, Verdict
+from lycosa.output.wording import counted
 from lycosa.urls import file_name
 
 #: Bytes of memory for the automaton of one list of patterns; what RE2 takes by default is meant for one pattern.
@@ -237,4 +238,4 @@ class Rules:
     def _judge_depth(self, depth: int) -> Verdict:
         ok = not 0 <= self._depth < depth
         allowed = self._depth if self._depth >= 0 else "none"
-        return Verdict(ok, "" if ok else "depth", f"{depth} links from a seed; limits.depth = {allowed}")
+        return Verdict(ok, "" if ok else "depth", f"{counted(depth, 'link')} from a seed; limits.depth = {allowed}")

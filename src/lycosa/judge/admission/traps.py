@@ -18,6 +18,7 @@ import xxhash
 
 from lycosa.config import settings
 from lycosa.model import State, Verdict
+from lycosa.output.wording import counted
 from lycosa.urls import registered_domain
 
 OK = Verdict(True)
@@ -235,7 +236,9 @@ class Traps:
     def _judge_depth(self, segments: list[str]) -> Verdict:
         limit, depth = self.bounds.path_depth, len(segments) - 1 - (not segments[-1])
         ok = not 0 < limit < depth
-        return Verdict(ok, "" if ok else "trap:path-depth", f"{depth} segments in the path; traps.path_depth = {limit}")
+        return Verdict(
+            ok, "" if ok else "trap:path-depth", f"{counted(depth, 'segment')} in the path; traps.path_depth = {limit}"
+        )
 
     def _judge_repeats(self, segments: list[str]) -> Verdict:
         limit = self.bounds.repeats

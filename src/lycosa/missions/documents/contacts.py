@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -165,6 +166,8 @@ def write_sheets(sheets: Iterable[ContactSheet], output: str, *, form: str | Non
         count = write(
             ([row[name] for name in columns] for row in map(sheet_row, sheets)), columns, out, form=chosen, raw=raw
         )
+    if not count:
+        print("lycosa: no author is left to be asked (--all lists those who answered, too)", file=sys.stderr)
     return counted(count, "author")
 
 

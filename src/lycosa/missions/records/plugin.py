@@ -148,7 +148,7 @@ class RecordsMission(PlainMission):
         return True
 
     def query_languages(self) -> Mapping[str, str]:
-        queries = "lycosa.missions.records.database.xml_queries"
+        queries = "lycosa.missions.records.database.xml_query_process"
         return {"xpath": f"{queries}:ask_xpath", "xquery": f"{queries}:ask_xquery"}
 
     def refresh(self, collection: Collection) -> Iterable[str]:

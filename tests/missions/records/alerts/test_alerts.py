@@ -212,8 +212,11 @@ def test_a_refused_mail_stays_in_the_outbox(shop: Shop) -> None:
         (shown,) = map(json.loads, run(*words, "--format", "jsonl").output.splitlines())
         assert (shown["state"], shown["to"], shown["tries"]) == ("given up", "ana@example.org", 1)
         mailbox.refuse = {}
-        assert "1 message sent" in run(*words, "--retry", "--send", str(shop.readers)).output
+        assert "1 message sent" in run(*words, str(shop.readers), "--retry", "--send").output
         assert len(mailbox.mails) == 1
+    assert "--send needs the readers file" in run(*words, "--send").output
+    assert "has the number 9: see" in run(*words, "--drop", "9").output
+    assert "found 'nine'" in run(*words, str(shop.readers), "nine", "--drop").output
     shop.put(url="https://shop.test/chair", price=20)
     assert "1 message in the outbox" in shop.verb()
     assert "1 message dropped" in run(*words, "--drop").output

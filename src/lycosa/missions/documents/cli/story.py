@@ -8,6 +8,7 @@ from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.model import DocumentDescription, Evidence
 from lycosa.output.table import printable
+from lycosa.output.wording import counted
 
 
 def tell_document(collection: Collection, url: str) -> None:
@@ -25,7 +26,7 @@ def tell_document(collection: Collection, url: str) -> None:
 
 def story_lines(document: DocumentDescription, *, permission: str = "") -> list[str]:
     """The story line by line."""
-    lines = [document.url, f"  {document.format}, {document.pages} pages, fetched {document.fetched}"]
+    lines = [document.url, f"  {document.format}, {counted(document.pages, 'page')}, fetched {document.fetched}"]
     if document.problem:
         lines.append(f"  problem: {document.problem}")
     lines += _value("kind", document.kind.value, document.kind.confidence, document.kind.evidence)

@@ -86,12 +86,11 @@ class Piece(Struct, frozen=True, eq=False):
 class PieceSet(Sequence[Piece]):
     """Pieces of one page in their order, by begin, then by end, no two equal."""
 
-    __slots__ = ("_nodes", "_pieces", "_spans", "page")
+    __slots__ = ("_pieces", "_spans", "page")
 
     def __init__(self, page: TaggedPage, pieces: Iterable[Piece] = (), *, ordered: bool = False) -> None:
         """`ordered` says that the pieces already are in order, without equal ones."""
         self.page = page
-        self._nodes: Sequence[Node | None] = ()
         self._spans: Spans | None = None
         found = list(pieces)
         if not ordered:
@@ -103,21 +102,22 @@ class PieceSet(Sequence[Piece]):
         self._pieces: list[Piece] | None = found
 
     @classmethod
-    def of_spans(cls, page: TaggedPage, spans: Spans, nodes: Sequence[Node | None]) -> PieceSet:
-        """The pieces at these positions, which are in order, each with its node or None."""
+    def of_spans(cls, page: TaggedPage, spans: Spans) -> PieceSet:
+        """The pieces at these positions, which are in order."""
         made = cls.__new__(cls)
-        made.page, made._spans, made._nodes, made._pieces = page, spans, nodes, None
+        made.page, made._spans, made._pieces = page, spans, None
         return made
 
     @property
     def pieces(self) -> list[Piece]:
         if self._pieces is None:
             spans = self.spans
-            self._pieces = list(map(Piece, repeat(self.page), spans.begins, spans.ends, self._nodes))
+            nodes = self.page.row.find_nodes(spans.begins) if spans.named else repeat(None)
+            self._pieces = list(map(Piece, repeat(self.page), spans.begins, spans.ends, nodes))
         return self._pieces
 
     def __len__(self) -> int:
-        return len(self._nodes) if self._pieces is None else len(self._pieces)
+        return len(self.spans.begins) if self._pieces is None else len(self._pieces)
 
     @overload
     def __getitem__(self, place: int) -> Piece: ...
@@ -128,7 +128,7 @@ class PieceSet(Sequence[Piece]):
             return self.pieces[place]
         if self._pieces is None and (place.step or 1) > 0:
             begins, ends = self.spans.begins[place], self.spans.ends[place]
-            return PieceSet.of_spans(self.page, Spans(begins, ends, named=self.spans.named), self._nodes[place])
+            return PieceSet.of_spans(self.page, Spans(begins, ends, named=self.spans.named))
         return self._of(sorted(self.pieces[place], key=_ORDER))
 
     def __iter__(self) -> Iterator[Piece]:
@@ -167,13 +167,9 @@ class PieceSet(Sequence[Piece]):
 
     def _merge(self, other: PieceSet) -> PieceSet:
         """Both, where all are elements: each begins at a place of its own."""
-        nodes = dict(zip(chain(other.spans.begins, self.spans.begins), chain(other._nodes, self._nodes), strict=True))
-        ends = dict(
-            zip(chain(other.spans.begins, self.spans.begins), chain(other.spans.ends, self.spans.ends), strict=True)
-        )
-        begins = sorted(nodes)
-        spans = Spans(begins, list(map(ends.__getitem__, begins)), named=True)
-        return PieceSet.of_spans(self.page, spans, list(map(nodes.__getitem__, begins)))
+        ends = dict(chain(other.spans.pairs(), self.spans.pairs()))
+        begins = sorted(ends)
+        return PieceSet.of_spans(self.page, Spans(begins, list(map(ends.__getitem__, begins)), named=True))
 
     def __sub__(self, other: Piece | PieceSet) -> PieceSet:
         """Those without an equal piece in the other set."""
@@ -308,7 +304,7 @@ class PieceSet(Sequence[Piece]):
         chosen: Chosen = list(map(not_, found)) if negate else found
         spans = self.spans.choose(chosen)
         if self._pieces is None:
-            return PieceSet.of_spans(self.page, spans, list(compress(self._nodes, chosen)))
+            return PieceSet.of_spans(self.page, spans)
         made = self._of(list(compress(self._pieces, chosen)))
         made._spans = spans
         return made
@@ -403,10 +399,10 @@ class TaggedPage:
     def _find_named(self, name: str) -> PieceSet:
         row = self.row
         if not name:
-            return PieceSet.of_spans(self, Spans(row.begins, row.ends, named=True), row.nodes)
+            return PieceSet.of_spans(self, Spans(row.begins, row.ends, named=True))
         places = row.places.get(name, ())
         spans = Spans(list(map(row.begins.__getitem__, places)), list(map(row.ends.__getitem__, places)), named=True)
-        return PieceSet.of_spans(self, spans, list(map(row.nodes.__getitem__, places)))
+        return PieceSet.of_spans(self, spans)
 
     def _piece(self, place: int) -> Piece:
         return Piece(self, self.row.begins[place], self.row.ends[place], self.row.nodes[place])
@@ -518,11 +514,11 @@ class TaggedPage:
     def _match_text(self, words: str) -> PieceSet:
         """The places of a text on the whole page: the case of most patterns, without a piece for each match."""
         stream, size = self.row.stream, len(words)
-        self.spend(1 + len(stream) // _CHARS + _MATCH * stream.count(words))
-        *between, _ = map(len, stream.split(words))
-        lows = [low + size * before for before, low in enumerate(accumulate(between))]
-        spans = self.row.find_positions(lows, size)
-        return PieceSet.of_spans(self, Spans(*spans), [None] * len(lows))
+        self.spend(1 + len(stream) // _CHARS)
+        first, *between = map(len, stream.split(words))
+        self.spend(_MATCH * len(between))
+        lows = list(accumulate(map(size.__add__, between[:-1]), initial=first)) if between else []
+        return PieceSet.of_spans(self, Spans(*self.row.find_positions(lows, size)))
 
     def _groups(self, spans: list[tuple[int, int]], first: int, begin: int) -> tuple[Piece, ...]:
         """A match and its groups; one that is empty, or took no part, is nowhere."""

@@ -10,11 +10,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, compress, islice, repeat
-from operator import eq, ge, gt, le, lt, or_
+from operator import ge, gt, le, lt, or_
 
 _FAR = 1 << 62
 #: So many times more pieces than others are many.
 _MANY = 4
+#: Pieces among which the place of the next one, in a set in order, is looked for first.
+_NEAR = 8
 
 
 class Spans:
@@ -103,17 +105,18 @@ def find_contain(p: Spans, q: Spans) -> Chosen:
 
 def _find_contain_few(p: Spans, q: Spans) -> Chosen:
     """The same where at most one p contains a q, the last that begins before it or with it, and the q are few."""
-    found = bytearray(len(p.begins) + 1)
-    ends = [-1, *p.ends]
-    places = list(map(bisect_right, repeat(p.begins), q.begins))
-    lasts = list(map(ends.__getitem__, places))
-    for place in compress(places, map(gt, lasts, q.ends)):
-        found[place] = 1
-    if any(map(eq, lasts, q.ends)):
-        for place, begin, end in zip(places, q.begins, q.ends, strict=True):
-            if ends[place] == end and p.begins[place - 1] < begin:
-                found[place] = 1
-    return found[1:]
+    found = bytearray(len(p.begins))
+    begins, ends = p.begins, p.ends
+    behind = 0
+    for begin, end in q.pairs():
+        near = behind + _NEAR
+        behind = bisect_right(begins, begin, behind, near) if near < len(begins) else near
+        if behind == near:
+            behind = bisect_right(begins, begin)
+        place = behind - 1
+        if place >= 0 and (ends[place] > end or (ends[place] == end and begins[place] < begin)):
+            found[place] = 1
+    return found
 
 
 def find_before(p: Spans, q: Spans) -> Chosen:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ _VOID = frozenset(_VOIDS.split())
 #: How the algebra names what is no element; anything else is a section of characters.
 OTHER_NAMES: dict[type[Node], str] = {Comment: "!--", Doctype: "!doctype", ProcessingInstruction: "?"}
 CDATA = "![CDATA["
+#: Runs of text among which that of the next match is looked for first.
+_NEAR = 8
 
 
 class Origin(NamedTuple):
@@ -109,15 +112,24 @@ class TagRow:
         place = bisect_right(self._offsets, offset, hi=len(self._runs)) - 1
         return self._runs[place] + 2 * (offset - self._offsets[place])
 
+    def find_nodes(self, begins: Sequence[int]) -> Iterator[Node]:
+        """The nodes that begin at these positions."""
+        return map(self.nodes.__getitem__, map(bisect_left, repeat(self.begins), begins))
+
     def find_positions(self, offsets: list[int], size: int) -> tuple[list[int], list[int]]:
         """The gaps before and behind texts of one size that begin at these characters."""
         runs, starts = self._runs, self._offsets
-        places = list(map(bisect_right, repeat(starts), offsets, repeat(0), repeat(len(runs))))
-        begins = [runs[place - 1] + 2 * (at - starts[place - 1]) for place, at in zip(places, offsets, strict=True)]
-        ends = [
-            begin + 2 * size if at + size <= starts[place] else self.position(at + size - 1) + 2
-            for place, at, begin in zip(places, offsets, begins, strict=True)
-        ]
+        behind = starts[1:]  # where each run ends
+        begins, ends = [], []
+        place = 0
+        for at in offsets:  # in order: the next is near, or far
+            near = place + _NEAR
+            place = bisect_right(behind, at, place, near) if near < len(behind) else near
+            if place == near:
+                place = bisect_right(behind, at)
+            begin = runs[place] + 2 * (at - starts[place])
+            begins.append(begin)
+            ends.append(begin + 2 * size if at + size <= behind[place] else self.position(at + size - 1) + 2)
         return begins, ends
 
     def runs_between(self, begin: int, end: int) -> list[tuple[int, int]]:

@@ -19,21 +19,21 @@ _COLUMNS = ("number", "state", "channel", "to", "subject", "queued", "tries", "n
 
 
 @click.command(short_help="Show, send or drop messages that wait for delivery.")
-@click.argument("numbers", nargs=-1, type=int, metavar="[NUMBER…]")
+@click.argument("words", nargs=-1, metavar="[READERS.toml] [NUMBER…]")
 @collection_option
 @click.option("--all", "everything", is_flag=True, help="Show those that were sent or dropped, too.")
 @click.option("--retry", is_flag=True, help="Have them tried at the next sending, also those that were given up.")
 @click.option("--drop", is_flag=True, help="Never send them.")
-@click.option("--send", metavar="READERS.toml", help="Send what is due, by the mail server of this file.")
+@click.option("--send", is_flag=True, help="Send what is due, by the mail server of the readers file.")
 @format_option
 @output_option
 def outbox(
-    numbers: tuple[int, ...],
+    words: tuple[str, ...],
     collection: str,
     everything: bool,
     retry: bool,
     drop: bool,
-    send: str | None,
+    send: bool,
     form: str | None,
     output: str,
 ) -> None:
@@ -41,7 +41,7 @@ def outbox(
 
     \b
     lycosa outbox
-    lycosa outbox --retry --send readers.toml
+    lycosa outbox readers.toml --retry --send
     lycosa outbox --drop 3 4
     """
     from lycosa.collection.collection import Collection
@@ -51,14 +51,20 @@ def outbox(
     from lycosa.missions.records.readers import load_readers
     from lycosa.output.table import printable, write
 
+    file, numbers = _split_words(words)
     if retry and drop:
         raise UsageError("--retry and --drop say the contrary: give one of them.")
     if numbers and not (retry or drop):
         raise UsageError("Numbers go with --retry or --drop: without these, all messages are shown.")
-    readers = load_readers(send) if send is not None else None
+    if send and not file:
+        raise UsageError("--send needs the readers file, with the mail server: lycosa outbox READERS.toml --send.")
+    readers = load_readers(file) if send else None
     with Collection(collection) as source, open_store(source, refresh=False) as store:
         box = Outbox(store)
         chosen = numbers or None
+        if unknown := set(numbers).difference(each.number for each in box.messages("waiting", "given up")):
+            said = ", ".join(map(str, sorted(unknown)))
+            raise UsageError(f"No message that waits or was given up has the number {said}: see `lycosa outbox`.")
         if retry:
             click.echo(f"lycosa: {counted(box.retry(chosen), 'message')} to be tried again", err=True)
         elif drop:
@@ -73,6 +79,16 @@ def outbox(
         queued = box.messages() if everything else box.messages("waiting", "given up")
         with opened(output, form) as (out, chosen_format):
             write((_row(each) for each in queued), _COLUMNS, out, form=chosen_format)
+
+
+def _split_words(words: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
+    """The readers file, where the first word is one, and the numbers of messages."""
+    file = words[0] if words and not words[0].isdecimal() else ""
+    numbers = words[1:] if file else words
+    for word in numbers:
+        if not word.isdecimal():
+            raise UsageError(f"A message has a number; found {word!r}: `lycosa outbox` lists them.")
+    return file, tuple(map(int, numbers))
 
 
 def _row(queued: QueuedMessage) -> tuple[str | int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -63,13 +63,15 @@ class RecordStore:
         """Close the database."""
         self.connection.close()
 
-    def transaction(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
         """All that the block writes, or nothing."""
-        return write_transaction(self.connection)
+        with records_errors(self.path), write_transaction(self.connection):
+            yield
 
     def ensure(self, name: str, version: int, sql: str, *, upgrades: Mapping[int, str] | None = None) -> None:
         """See that the tables of a package are there; `upgrades` has what brings each earlier version to the next."""
-        with records_errors(self.path), self.transaction():
+        with self.transaction():
             found = self.connection.execute("SELECT version FROM package WHERE name = ?", (name,)).get
             if found == version:
                 return
@@ -178,7 +180,7 @@ class RecordStore:
         One that is known gets a new version if its fields differ; others of its page stay as they are.
         """
         writer = VersionWriter(self.connection)
-        with records_errors(self.path), self.transaction():
+        with self.transaction():
             for record in records:
                 self._put_one(writer, record, at or clock.now(), cause, source, round)
         return writer.counts
@@ -217,7 +219,7 @@ class RecordStore:
     def describe(self, version: str, tables: Mapping[str, Any]) -> None:
         """Keep the mission's rules of a version, so that a record's rules can be told when they changed."""
         if self.connection.execute("SELECT 1 FROM description WHERE version = ?", (version,)).get is None:
-            with records_errors(self.path), self.transaction():
+            with self.transaction():
                 row = (version, clock.now(), msgspec.json.encode(tables).decode())
                 self.connection.execute("INSERT OR IGNORE INTO description VALUES (?, ?, ?)", row)
 

@@ -2,71 +2,64 @@
 
 from __future__ import annotations
 
+import math
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
+from msgspec.structs import replace
 
-from lycosa.collection.collection import Collection
 from lycosa.errors import LycosaError, UsageError
-from lycosa.missions.records.database.store import RecordStore, open_store
+from lycosa.missions.records.database.model import StoredRecord
+from lycosa.missions.records.database.store import RecordStore
 from lycosa.missions.records.database.xml_writer import record_xml, xml_parts
 from lycosa.output.table import Value
 from lycosa.output.wording import counted
 
 Answer = tuple[tuple[str, ...], Iterator[tuple[Value, ...]]]
 
-_MAX_QUERY = 10_000
 #: Characters of one record as XML, and bytes of all of them as one document.
 _MAX_RECORD = 9_000_000
 _MAX_DOCUMENT = 256 << 20
 
 
-def ask_xpath(collection: Collection, query: str, *, seconds: float = 0.0) -> Answer:
+def find_xpath(store: RecordStore, query: str) -> Answer:
     """What a path finds in each record, with the record's page; of a condition, the records of which it holds."""
-    if len(query) > _MAX_QUERY:
-        raise UsageError(f"The XPath has {len(query):,} characters; allowed: {_MAX_QUERY:,}.")
     try:
         path = etree.XPath(query, smart_strings=False, regexp=False)
     except etree.XPathError as problem:
         raise _wrong(query, problem) from None
-    store = open_store(collection)
-    rows = _find(store, path, query, seconds)
-    first = next(rows, None)  # what is wrong with the path is told before anything is written
-    return ("url", "value"), iter(()) if first is None else _chain(first, rows)
+    return ("url", "value"), _find(store, path, query)
 
 
-def _chain(first: tuple[Value, ...], rows: Iterator[tuple[Value, ...]]) -> Iterator[tuple[Value, ...]]:
-    yield first
-    yield from rows
-
-
-def _find(store: RecordStore, path: Any, query: str, seconds: float) -> Iterator[tuple[Value, ...]]:
-    end = time.monotonic() + seconds if seconds > 0 else float("inf")
+def _find(store: RecordStore, path: Any, query: str) -> Iterator[tuple[Value, ...]]:
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     left_out = 0
-    with store:
-        for record in store.records():
-            if time.monotonic() > end:
-                raise LycosaError(f"The query took longer than {seconds:g} s and was ended; --timeout allows more.")
-            text = record_xml(record)
-            if len(text) > _MAX_RECORD:
-                left_out += 1
-                continue
-            try:
-                found = path(etree.fromstring(text, parser))
-            except etree.XPathError as problem:
-                raise _wrong(query, problem) from None
-            except etree.XMLSyntaxError:  # nested deeper than the parser goes
-                left_out += 1
-                continue
-            for value in _values(found):
-                yield record.url, value
+    for record in store.records():
+        text = record_xml(_without_rules(record))
+        if len(text) > _MAX_RECORD:
+            left_out += 1
+            continue
+        try:
+            found = path(etree.fromstring(text, parser))
+        except etree.XPathError as problem:
+            raise _wrong(query, problem) from None
+        except etree.XMLSyntaxError:  # nested deeper than the parser goes
+            left_out += 1
+            continue
+        for value in _values(found):
+            yield record.url, value
     if left_out:
         said = f"{counted(left_out, 'record')} left out, of more than {_MAX_RECORD:,} characters or too deep for XPath"
         print(f"lycosa: {said}: ask with SQL, stored.records", file=sys.stderr)
+
+
+def _without_rules(record: StoredRecord) -> StoredRecord:
+    """The record without the numbers of its rules, which have the names of its fields: //title finds titles alone."""
+    if "@rules" not in record.data:
+        return record
+    return replace(record, data={name: value for name, value in record.data.items() if name != "@rules"})
 
 
 def _values(found: Any) -> Iterator[Value]:
@@ -77,7 +70,7 @@ def _values(found: Any) -> Iterator[Value]:
         for item in found:
             yield item if isinstance(item, str) else _text_of(item)
     else:
-        yield found
+        yield found if math.isfinite(found) else str(found)
 
 
 def _text_of(element: Any) -> str:
@@ -95,24 +88,21 @@ def _wrong(query: str, problem: etree.XPathError) -> UsageError:
     )
 
 
-def ask_xquery(collection: Collection, query: str, *, seconds: float = 0.0) -> Answer:
+def find_xquery(store: RecordStore, query: str) -> Answer:
     """What an XQuery finds in all records: they are the document, /records/KIND."""
     try:
         from saxonche import PySaxonApiError, PySaxonProcessor
     except ImportError:
         raise UsageError('XQuery needs saxonche, which is not installed: pip install "lycosa[xquery]".') from None
-    if len(query) > _MAX_QUERY:
-        raise UsageError(f"The XQuery has {len(query):,} characters; allowed: {_MAX_QUERY:,}.")
     parts, size = [], 0
-    with open_store(collection) as store:
-        for part in xml_parts(store.records()):
-            parts.append(part)
-            size += len(part)
-            if size > _MAX_DOCUMENT:
-                raise LycosaError(
-                    f"The records are more than {_MAX_DOCUMENT >> 20} MiB as XML, the most that XQuery takes: "
-                    "ask with XPath, which goes record by record."
-                )
+    for part in xml_parts(map(_without_rules, store.records())):
+        parts.append(part)
+        size += len(part)
+        if size > _MAX_DOCUMENT:
+            raise LycosaError(
+                f"The records are more than {_MAX_DOCUMENT >> 20} MiB as XML, the most that XQuery takes: "
+                "ask with XPath, which goes record by record."
+            )
     with PySaxonProcessor(license=False) as processor:
         try:
             document = processor.parse_xml(xml_text=b"".join(parts).decode())

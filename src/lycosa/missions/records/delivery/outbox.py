@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any, Literal, Protocol
 from urllib.parse import urlsplit
@@ -53,6 +53,8 @@ class MessageDatabase(Protocol):
 
     def ensure(self, name: str, version: int, sql: str) -> None: ...
 
+    def transaction(self) -> AbstractContextManager[None]: ...
+
 
 class QueuedMessage(Struct, frozen=True):
     """A message of the outbox, with what became of it."""
@@ -82,11 +84,12 @@ class Outbox:
     def __init__(self, store: MessageDatabase) -> None:
         store.ensure("delivery", _VERSION, _TABLES)
         self._connection = store.connection
+        self._transaction = store.transaction
 
     def put(self, messages: Iterable[Message]) -> int:
         """Queue messages, within the caller's transaction if there is one; returns how many are new."""
         added = 0
-        with self._connection:
+        with self._transaction():
             for message in messages:
                 self._connection.execute(
                     "INSERT INTO delivery_message (key, channel, receiver, subject, text, html, payload, queued_at)"
@@ -130,7 +133,7 @@ class Outbox:
         chosen: Iterable[tuple[str, tuple[int, ...]]]
         chosen = [("", ())] if numbers is None else ((" AND id = ?", (number,)) for number in numbers)
         count = 0
-        with self._connection:
+        with self._transaction():
             for more, values in chosen:
                 self._connection.execute(
                     f"UPDATE delivery_message SET {change} WHERE {where}{more}", (*states, *values)
@@ -151,16 +154,18 @@ class Outbox:
         Without a mail server, mails wait. `now` says what counts as due and from when on pauses last.
         """
         report = DeliveryReport()
-        folder = Path(self._connection.filename).parent
+        path = Path(self._connection.filename)
+        if self._connection.readonly("main"):
+            raise CollectionError(f"{path} is read-only: messages are sent by those who can write to it.")
         try:
-            with lock(folder, name="outbox.lock", what="sending messages already"), ExitStack() as closing:
+            with lock(path.parent, name="outbox.lock", what="sending messages already"), ExitStack() as closing:
                 run = _Run(mail, closing, webhooks, proxy)
                 self._send_due(run, report, clock.now() if now is None else now)
         except CollectionError:
             report.sentences.append("another process is sending the messages of this collection")
         ((report.waiting,),) = self._connection.execute("SELECT count(*) FROM delivery_message WHERE state = 'waiting'")
         if report.waiting:
-            report.sentences.append(f"{counted(report.waiting, 'message')} wait in the outbox (lycosa outbox)")
+            report.sentences.append(f"{counted(report.waiting, 'message', 'waits')} in the outbox (lycosa outbox)")
         return report
 
     def _send_due(self, run: _Run, report: DeliveryReport, now: float) -> None:
@@ -196,7 +201,7 @@ class Outbox:
             self._tell(
                 report, f"tried again later: {queued.message.channel} to {hide_secrets(queued.message.to)}: {reason}"
             )
-        with self._connection:
+        with self._transaction():
             self._connection.execute(
                 "UPDATE delivery_message SET state = ?, tries = tries + 1, due_at = ?, ended_at = ?, reason = ?"
                 " WHERE id = ? AND state = 'waiting'",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Iterator
 
 from lycosa.errors import UsageError
@@ -38,6 +39,12 @@ def write_stories(
     with opened(output, form) as (out, chosen_format):
         rows = _rows(store, since=since, least_hosts=least_hosts)
         count = write(rows, _COLUMNS, out, form=chosen_format, raw=raw)
+    if not count:
+        print(
+            f"lycosa: no story stands on {counted(least_hosts, 'host')} (lycosa stories --least-hosts 1 lists all;"
+            " lycosa extract makes the records of which they are made)",
+            file=sys.stderr,
+        )
     return counted(count, "story")
 
 
@@ -105,16 +112,18 @@ def _story_lines(story: Story, reasons: list[MemberReason], copies: dict[int, Co
         yield f"  … and {len(reasons) - _MOST_SHOWN:,} more"
     yield ""
     yield "  Together:"
-    for name, field in complete(story.records).fields.items():
-        yield from _field_lines(name, field)
+    fields = complete(story.records).fields
+    width = min(20, max(map(len, fields), default=0))
+    for name, field in fields.items():
+        yield from _field_lines(name[:width].ljust(width), field)
 
 
 def _field_lines(name: str, field: CompletedField) -> Iterator[str]:
     agreeing = f"{counted(len(field.hosts), 'host')}" if len(field.hosts) > 1 else field.hosts[0]
-    yield f"  {name[:20]:12} {_short(field.value)}  ({agreeing}; record {field.record})"
+    yield f"  {name}  {_short(field.value)}  ({agreeing}; record {field.record})"
     for other in field.others:
         hosts = ", ".join(other.hosts[:3]) + (" …" if len(other.hosts) > 3 else "")
-        yield f"  {'':12}   but {_short(other.value)}  ({hosts})"
+        yield f"  {'':{len(name)}}    but {_short(other.value)}  ({hosts})"
 
 
 def _short(value: object) -> str:
