@@ -70,9 +70,9 @@ class PostgresConnection:
             self._db.close()
             self._db = None
 
-    def rows(self, statement: str, values: Values = ()) -> list[Any]:
-        """The rows that a statement gives."""
-        return self.db.execute(_literal(statement), values or None).fetchall()
+    def rows(self, statement: str, values: Values = (), *, binary: bool = False) -> list[Any]:
+        """The rows that a statement gives; many columns are read faster in their `binary` form."""
+        return self.db.execute(_literal(statement), values or None, binary=binary).fetchall()
 
     def row(self, statement: str, values: Values = ()) -> Any:
         """The first row that a statement gives, or None."""
