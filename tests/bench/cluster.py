@@ -136,9 +136,11 @@ class GrowingFrontier:
                 self.load.count += len(self.frontier.load(host, limit=50))
 
     def bytes_each(self) -> float:
-        sql = "SELECT sum(pg_total_relation_size(oid))::float8 FROM pg_class WHERE relkind = 'r' AND relnamespace = %s::regnamespace"
-        name = self.frontier._connection.name
-        return float(self.frontier._connection.value(sql, (name,))) / self.maker.count
+        connection = self.frontier._connection
+        sql = """
+        SELECT sum(pg_total_relation_size(oid))::float8 FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = %s::regnamespace"""
+        return float(connection.value(sql, (connection.name,))) / self.maker.count
 
 
 def grow(server: PostgresServer, *, urls: int, hosts: int, copies: bool) -> None:

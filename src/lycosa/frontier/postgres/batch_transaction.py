@@ -240,7 +240,7 @@ class PostgresBatch:
         """Count the URLs that were found, in the transaction that adds them: one is not known without the other."""
         tallies = sorted((part_of(h), host_key(h), key, count) for (h, key), count in trap_counts.items())
         if tallies:
-            self._connection.run(_TALLY, _columns(tallies))
+            self._connection.send(_TALLY, _columns(tallies))
 
     def _count_new(self, new: list[Discovery]) -> None:
         for one in new:
@@ -249,7 +249,7 @@ class PostgresBatch:
                 self.woken.add(one.host)
         hosts = sorted({(part_of(one.host), host_key(one.host), one.host) for one in new})
         if hosts:
-            self._connection.run(_HOSTS, _columns(hosts))
+            self._connection.send(_HOSTS, _columns(hosts))
 
     def meet_again(self, again: list[Discovery]) -> None:
         """Do what other links to known URLs ask for: lift bars, raise scores, fetch what is needed, lower depths."""
@@ -319,10 +319,10 @@ class PostgresBatch:
             if old is None:
                 continue
             part = part_of_row(old.n)
-            self._connection.run(_NEED, (one.via, one.parent, part, old.n, one.via))
+            self._connection.send(_NEED, (one.via, one.parent, part, old.n, one.via))
             dropped = old.state in (State.FETCHED, State.REJECTED) and old.reason in REOPENED_BY_NEED
             if dropped and old.via != one.via:
-                self._connection.run(_OPEN_DROPPED, (one.via, one.parent, part, old.n))
+                self._connection.send(_OPEN_DROPPED, (one.via, one.parent, part, old.n))
                 self._reopened(old, one.host)
 
     def _reopened(self, old: KnownUrl, host: str) -> None:
@@ -337,7 +337,7 @@ class PostgresBatch:
         for seed in seeds:
             old = known[seed.url_hash]
             if old.state in REOPENED_BY_SEEDS[given] and seed.state == State.PENDING:
-                self._connection.run(_REOPEN, (part_of_row(old.n), old.n))
+                self._connection.send(_REOPEN, (part_of_row(old.n), old.n))
                 self._reopened(old, seed.host)
         rows = sorted({known[seed.url_hash].n for seed in seeds})
         self._connection.run_many(
@@ -358,7 +358,7 @@ class PostgresBatch:
         """Tell other workers of their new URLs and write the counters; at the end of each transaction."""
         foreign = sorted((part_of(host), host_key(host)) for host in self.woken if part_of(host) not in self._owned)
         if foreign:
-            self._connection.run(_INBOX, _columns(foreign))
+            self._connection.send(_INBOX, _columns(foreign))
         self._counts.write(self._connection)
         self._counts = ShardedCounts()
 
@@ -376,10 +376,10 @@ class PostgresBatch:
         if batch.hints:
             self._apply_hints(batch.hints)
         if batch.warc:
-            connection.run(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self._machine))
+            connection.send(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self._machine))
         if batch.warcs:
             connection.run_many(_WARC, ((row.name, row.size, row.synced, self._machine) for row in batch.warcs))
-            connection.run("DELETE FROM warc WHERE size = 0 AND place = ''")
+            connection.send("DELETE FROM warc WHERE size = 0 AND place = ''")
         if self._max_depth >= 0:
             self._depths().spread_fetched([row.row for row in batch.outcomes])
         if batch.weight_updates:
@@ -391,7 +391,7 @@ class PostgresBatch:
                 total[1] += energy
             keys = sorted(sums)
             columns = ([*keys], [sums[key][0] for key in keys], [sums[key][1] for key in keys])
-            connection.run(_LESSON, (stamp, *columns))
+            connection.send(_LESSON, (stamp, *columns))
 
     def _write_outcomes(self, outcomes: list[Outcome]) -> None:
         connection, number = self._connection, self._connection.round
@@ -417,7 +417,7 @@ class PostgresBatch:
             digest = outcome.page.digest if outcome.page is not None else old.digest
             before[outcome.row] = PageBefore(state, reason, old.via, old.was, digest)
         if rows:
-            connection.run(_OUTCOMES, _columns([rows[n] for n in sorted(rows)]))
+            connection.send(_OUTCOMES, _columns([rows[n] for n in sorted(rows)]))
         self._write_pages(outcomes)
         self._write_events()
 
@@ -431,7 +431,7 @@ class PostgresBatch:
         if not brought:
             return {}
         rows = sorted((digest[0], digest, n, self._connection.round) for digest, n in brought.items())
-        self._connection.run(_HOLD, _columns(rows))
+        self._connection.send(_HOLD, _columns(rows))
         keys = [row[:2] for row in rows]
         return {bytes(digest): n for digest, n in self._connection.rows(_HOLDERS, _columns(keys))}
 
@@ -472,7 +472,7 @@ class PostgresBatch:
             self._grown[key] = self._grown.get(key, 0) + change
         event = event_of(outcome, old, state)
         if old.due == HINTED and state in ANSWERED:
-            self._connection.run(_TRUST, (int(event in ("", "unchanged")), part_of(outcome.host), key))
+            self._connection.send(_TRUST, (int(event in ("", "unchanged")), part_of(outcome.host), key))
         if event:
             self._counts.figure(event, str(self._connection.round), 1)
             if self._connection.round > 1:
@@ -521,9 +521,9 @@ class PostgresBatch:
                     page.rendered,
                 )
         if pages:
-            self._connection.run(_PAGES, _columns([pages[n] for n in sorted(pages)]))
+            self._connection.send(_PAGES, _columns([pages[n] for n in sorted(pages)]))
         if links:
-            self._connection.run(_LINKS, _columns([links[n] for n in sorted(links)]))
+            self._connection.send(_LINKS, _columns([links[n] for n in sorted(links)]))
 
     def _write_events(self) -> None:
         number = str(self._connection.round)
@@ -533,10 +533,10 @@ class PostgresBatch:
             self._counts.figure("answers", number, self._answers)
         if self._visits:
             last = {row[2]: row for row in self._visits}
-            self._connection.run(_VISITS, _columns(sorted(last.values())))
+            self._connection.send(_VISITS, _columns(sorted(last.values())))
         if self._grown:
             rows = sorted(((key >> 56) + 128, key, change) for key, change in self._grown.items())
-            self._connection.run(_GROW, _columns(rows))
+            self._connection.send(_GROW, _columns(rows))
 
     def _write_hosts(self, hosts: list[HostRow]) -> None:
         number = self._connection.round
@@ -553,7 +553,7 @@ class PostgresBatch:
             )
             for row in hosts
         }
-        self._connection.run(_HOST_ROWS, _columns([rows[key] for key in sorted(rows)]))
+        self._connection.send(_HOST_ROWS, _columns([rows[key] for key in sorted(rows)]))
 
     def _apply_hints(self, hints: list[LastmodHint]) -> None:
         """Store the latest dates; in a later round, open the pages whose date is a later one than the last time."""
@@ -576,11 +576,11 @@ class PostgresBatch:
                 )
                 trusted[hint.host] = is_trusted(*counts)
             if trusted[hint.host] and State.FETCHED <= state <= State.GONE and visited < number:
-                connection.run(_OPEN_HINTED, (HINTED, part_of_row(n), n))
+                connection.send(_OPEN_HINTED, (HINTED, part_of_row(n), n))
                 self._counts.state(state, reason, -1)
                 self._counts.state(State.PENDING, "", 1)
                 self.woken.add(hint.host)
-        connection.run(_LASTMOD, _columns([(part, n, rows[n].modified) for part, n in asked]))
+        connection.send(_LASTMOD, _columns([(part, n, rows[n].modified) for part, n in asked]))
 
 
 def _outcome_row(

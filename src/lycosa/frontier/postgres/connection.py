@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, LiteralString, TypeVar
 
 import psycopg
@@ -40,6 +41,7 @@ class PostgresConnection:
         self.round = 1
         self.opened = 0  # how often; what was made for one connection is gone with it
         self._db: psycopg.Connection | None = None
+        self._pipeline: psycopg.Pipeline | None = None
         self._is_known = False
 
     @property
@@ -85,12 +87,28 @@ class PostgresConnection:
 
     def run(self, statement: str, values: Values = ()) -> int:
         """Run a statement; returns how many rows it changed."""
-        return self.db.execute(_literal(statement), values or None).rowcount
+        cursor = self.db.execute(_literal(statement), values or None)
+        if self._pipeline is not None:
+            self._pipeline.sync()
+        return cursor.rowcount
+
+    def send(self, statement: str, values: Values = ()) -> None:
+        """Run a statement whose answer nobody needs."""
+        self.db.execute(_literal(statement), values or None)
 
     def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement for each row, in one round trip."""
         with self.db.cursor() as cursor:
             cursor.executemany(_literal(statement), list(rows))
+
+    @contextmanager
+    def pipelined(self) -> Iterator[None]:
+        """Wait only for the answers that are asked for: the others come together, at the end of the block."""
+        with self.db.pipeline() as self._pipeline:
+            try:
+                yield
+            finally:
+                self._pipeline = None
 
     def read(self, function: Callable[[], R]) -> R:
         """Run statements that only read, again where the connection broke."""

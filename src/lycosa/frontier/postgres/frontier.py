@@ -361,11 +361,12 @@ class PostgresFrontier:
         held = self._check_leases(batch, owner)
         writer = self._make_writer(held, max_depth)
         again = writer.add(batch.discoveries)
-        writer.meet_again(again)
-        if moved := [one for one in batch.discoveries if one.seed]:
-            writer.mark_seeds(moved, given=False)
-        writer.count_traps(batch.trap_counts)
-        writer.finish()
+        with self._connection.pipelined():
+            writer.meet_again(again)
+            if moved := [one for one in batch.discoveries if one.seed]:
+                writer.mark_seeds(moved, given=False)
+            writer.count_traps(batch.trap_counts)
+            writer.finish()
         for one in batch.discoveries:
             if one.state == State.PENDING:
                 self._known.add(one.url_hash)
@@ -375,13 +376,14 @@ class PostgresFrontier:
         self, batch: Batch, again: list[Discovery], owner: str, max_depth: int
     ) -> tuple[frozenset[int], PostgresBatch]:
         """The second transaction: what became of targets."""
-        held = self._check_leases(batch, owner)
-        writer = self._make_writer(held, max_depth)
-        writer.write(batch)
-        if self._limited and writer.stored and not permits.use(self._connection, self.machine, writer.stored):
-            raise LeaseLost({part_of(outcome.host) for outcome in batch.outcomes})
-        writer.open_needed(again)
-        writer.finish()
+        with self._connection.pipelined():
+            held = self._check_leases(batch, owner)
+            writer = self._make_writer(held, max_depth)
+            writer.write(batch)
+            if self._limited and writer.stored and not permits.use(self._connection, self.machine, writer.stored):
+                raise LeaseLost({part_of(outcome.host) for outcome in batch.outcomes})
+            writer.open_needed(again)
+            writer.finish()
         return held, writer
 
     def _check_leases(self, batch: Batch, owner: str) -> frozenset[int]:
