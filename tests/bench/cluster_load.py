@@ -280,9 +280,7 @@ def main() -> None:
     parser.add_argument("--waits", action="store_true", help="also print what the server's sessions waited for")
     options = parser.parse_args()
     with running_server("max_connections = 200\nmax_wal_size = 4GB\nshared_buffers = 512MB\nfsync = on") as server:
-        print(
-            "workers  pages/s  found/page  server µs/pg  worker µs/pg  server cores  WAL B/pg  round trips/pg  commit ms"
-        )
+        print(HEADER)
         with bounded_cpu(server, options.server_cores):
             for workers in options.workers:
                 measure(server, workers, options)
