@@ -38,12 +38,16 @@ from lycosa.repair.copy import SharedCollection, refresh_copy  # noqa: E402
 
 SETTINGS = """
 shared_preload_libraries = 'pg_stat_statements'
-shared_buffers = 512MB
 max_wal_size = 4GB
 checkpoint_timeout = 15min
 fsync = on
 """
 _TICK = os.sysconf("SC_CLK_TCK")
+
+
+def process_cpu(pid: int) -> float:
+    """CPU seconds of one process."""
+    return int(Path("/proc", str(pid), "schedstat").read_text().split()[0]) / 1e9
 
 
 def server_cpu(server: PostgresServer) -> float:
@@ -54,59 +58,143 @@ def server_cpu(server: PostgresServer) -> float:
             continue
         try:
             fields = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == server.pid:
+                total += process_cpu(int(name))
         except OSError:
             continue
         if int(name) == server.pid:
-            total += sum(map(int, fields[11:15])) / _TICK
-        elif int(fields[1]) == server.pid:
-            total += sum(map(int, fields[11:13])) / _TICK
+            total += process_cpu(server.pid) + sum(map(int, fields[13:15])) / _TICK
     return total
 
 
 class Meter:
-    """Wall and CPU time of blocks, here and on the server."""
+    """Wall and CPU time of blocks: here, of a frontier's backend, and of the server's other processes.
 
-    def __init__(self, server: PostgresServer) -> None:
-        self.wall = self.cpu = self.server = 0.0
+    Of the server also the blocks that were not in its buffers, and bytes of log.
+    """
+
+    def __init__(self, server: PostgresServer, frontier: PostgresFrontier) -> None:
+        self.wall = self.cpu = self.backend = self.rest = 0.0
+        self.missed = self.log = self.count = 0
         self._of = server
+        self._frontier = frontier
+
+    def _read(self) -> tuple[float, ...]:
+        """The counts of a backend are the frontier's own, as those in the statistics come late."""
+        db = self._frontier._connection.db
+        sql = """
+        SELECT pg_stat_force_next_flush(), (SELECT sum(blks_read) FROM pg_stat_database)::float8,
+            pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8"""
+        db.execute("SELECT pg_stat_clear_snapshot(), pg_stat_force_next_flush()")
+        row = db.execute(sql).fetchone()
+        assert row is not None
+        own = process_cpu(db.info.backend_pid)
+        return (time.perf_counter(), time.process_time(), own, server_cpu(self._of) - own, *row[1:])
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        wall, cpu, there = time.perf_counter(), time.process_time(), server_cpu(self._of)
+        before = self._read()
         yield
-        self.wall += time.perf_counter() - wall
-        self.cpu += time.process_time() - cpu
-        self.server += server_cpu(self._of) - there
+        for name, old, new in zip(_MEASURED, before, self._read(), strict=True):
+            setattr(self, name, getattr(self, name) + new - old)
 
-    def each(self, count: int) -> str:
-        return " | ".join(f"{seconds / count * 1e6:6.1f}" for seconds in (self.wall, self.cpu, self.server))
+    def each(self) -> list[float]:
+        """Microseconds of CPU here, of the backend, and of housekeeping; blocks read and bytes of log."""
+        times = [seconds / self.count * 1e6 for seconds in (self.cpu, self.backend, self.rest)]
+        return [*times, self.missed / self.count, self.log / self.count]
 
 
-def grow(server: PostgresServer, *, urls: int, hosts: int) -> None:
-    PostgresFrontier.create(server.address, "bench", mission_toml="")
-    frontier = PostgresFrontier(server.address, "bench", machine="bench")
-    frontier.lease(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
-    maker = Maker(hosts, local=0.9)
-    print("| million URLs | GB | insert µs | CPU here | CPU server | next target µs | CPU here | CPU server |")
-    print("| ---: " * 8 + "|")
+_MEASURED = ("wall", "cpu", "backend", "rest", "missed", "log")
+
+
+class GrowingFrontier:
+    """A collection that grows by generated URLs."""
+
+    def __init__(self, server: PostgresServer, name: str, *, hosts: int) -> None:
+        PostgresFrontier.create(server.address, name, mission_toml="")
+        self.frontier = PostgresFrontier(server.address, name, machine="bench")
+        self.frontier.lease(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
+        self.maker = Maker(hosts, local=0.9)
+        self._server = server
+        self.insert, self.load = self.start()
+
+    def start(self) -> tuple[Meter, Meter]:
+        """Begin to measure anew."""
+        self.insert, self.load = (Meter(self._server, self.frontier) for _ in range(2))
+        return self.insert, self.load
+
+    def add(self, commits: int = 20) -> None:
+        batches = [batch(self.maker.links(PAGES, 50), []) for _ in range(commits)]
+        with self.insert.running():
+            for rows in batches:
+                self.frontier.commit(rows, owner=OWNER, now=0.0)
+                self.insert.count += len(rows.discoveries)
+
+    def look(self, hosts: int = 250) -> None:
+        with self.load.running():
+            for host in self.maker.random.sample(self.maker.names, min(hosts, len(self.maker.names))):
+                self.load.count += len(self.frontier.load(host, limit=50))
+
+    def bytes_each(self) -> float:
+        connection = self.frontier._connection
+        sql = """
+        SELECT sum(pg_total_relation_size(oid))::float8 FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = %s::regnamespace"""
+        return float(connection.value(sql, (connection.name,))) / self.maker.count
+
+
+def grow(server: PostgresServer, *, urls: int, hosts: int, copies: bool) -> None:
+    """Measure at each mark what has grown and, in alternation, a collection that stays at about a million URLs."""
+    small, large = (GrowingFrontier(server, name, hosts=hosts) for name in ("small", "bench"))
+    columns = "CPU here | backend | blocks read"
+    print(
+        "| million URLs | bytes a URL | on the way there µs | housekeeping | bytes of log"
+        f" | insert {columns} | bytes of log | × small | next target {columns} | × small |"
+    )
+    print("| ---: " * 14 + "|")
+    while small.maker.count < min(urls, 1_000_000):
+        small.add()
     for mark in [m * 1_000_000 for m in MARKS if m * 1_000_000 < urls] + [urls]:
-        before = maker.count
-        insert, load = Meter(server), Meter(server)
-        while maker.count < mark:
-            batches = [batch(maker.links(PAGES, 50), []) for _ in range(20)]
-            with insert.running():
-                for rows in batches:
-                    frontier.commit(rows, owner=OWNER, now=0.0)
-        targets = 0
-        with load.running():
-            for host in maker.random.sample(maker.names, min(1000, hosts)):
-                targets += len(frontier.load(host, limit=64, skip=range(1, 2)))
-        with psycopg.connect(server.address) as connection:
-            size = connection.execute("SELECT pg_database_size(current_database())").fetchone()
-        assert size is not None
-        inserted = insert.each(maker.count - before)
-        print(f"| {mark / 1e6:5.1f} | {size[0] / 1e9:5.2f} | {inserted} | {load.each(targets)} |", flush=True)
-    frontier.close()
+        way, _ = large.start()
+        while large.maker.count < mark:
+            large.add()
+        for one in (small, large):
+            one.start()
+            one.look(20)  # the statements are prepared, and what the checks of before left is over
+            one.start()
+        for _ in range(4):
+            for one in (small, large):
+                one.add(10)
+                one.look()
+        _, _, housekeeping, _, log = way.each()
+        inserted, loaded = large.insert.each(), large.load.each()
+        ratios = [
+            (there.cpu + there.backend) / there.count / ((here.cpu + here.backend) / here.count)
+            for there, here in ((large.insert, small.insert), (large.load, small.load))
+        ]
+        print(
+            f"| {mark / 1e6:4.1f} | {large.bytes_each():.0f}"
+            f" | {way.wall / way.count * 1e6:.0f} | {housekeeping:.1f} | {log:.0f}"
+            f" | {inserted[0]:.1f} | {inserted[1]:.1f} | {inserted[3]:.2f} | {inserted[4]:.0f} | {ratios[0]:.2f}"
+            f" | {loaded[0]:.1f} | {loaded[1]:.1f} | {loaded[3]:.2f} | {ratios[1]:.2f} |",
+            flush=True,
+        )
+    show_indexes(server)
+    if copies:
+        copy_out(server)
+
+
+def show_indexes(server: PostgresServer) -> None:
+    """Print how many bytes a URL the table and each of its indexes take."""
+    sql = """
+    SELECT relname, pg_relation_size(oid)::float8 / (SELECT count(*) FROM bench.url) FROM pg_class
+    WHERE oid = 'bench.url'::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'bench.url'::regclass)
+    ORDER BY 2 DESC"""
+    with psycopg.connect(server.address) as connection:
+        print("bytes a URL: " + ", ".join(f"{name} {size:.0f}" for name, size in connection.execute(sql)))
+
+
+def copy_out(server: PostgresServer) -> None:
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "archive").mkdir()
         began = time.perf_counter()
@@ -182,12 +270,16 @@ def main() -> None:
     parser.add_argument("what", choices=["grow", "cost"])
     parser.add_argument("--urls", type=int, default=1_000_000)
     parser.add_argument("--hosts", type=int, default=20_000)
+    parser.add_argument("--buffers", default="4GB", help="the server's shared_buffers")
+    parser.add_argument("--copy", action="store_true", help="also copy what has grown into a folder")
+    parser.add_argument("--set", action="append", default=[], help="another line of the server's postgresql.conf")
     parser.add_argument("--pages", type=int, default=4_000)
     parser.add_argument("--repeats", type=int, default=2)
     options = parser.parse_args()
-    with running_server(SETTINGS) as server:
+    settings = "\n".join([SETTINGS, f"shared_buffers = {options.buffers}", *options.set])
+    with running_server(settings) as server:
         if options.what == "grow":
-            grow(server, urls=options.urls, hosts=options.hosts)
+            grow(server, urls=options.urls, hosts=options.hosts, copies=options.copy)
         else:
             cost(server, pages=options.pages, repeats=options.repeats)
 

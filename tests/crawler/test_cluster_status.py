@@ -17,6 +17,7 @@ from support.postgres_server import PostgresServer, find_programs, running_serve
 from lycosa.crawler.cluster_status import find_lags, is_at_work, list_machines
 from lycosa.frontier.contract import MachineFigures, MachineStatus
 from lycosa.frontier.postgres.frontier import PostgresFrontier
+from lycosa.frontier.postgres.schema import VERSION
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def test_a_collection_of_the_first_version_is_brought_up_to_date(postgres: Postg
         connection.execute("UPDATE older.meta SET value = '1' WHERE key = 'schema'")
     frontier = PostgresFrontier(postgres.address, "older", machine="ana")
     assert frontier.machines() == []
-    assert frontier.meta("schema") == "2"
+    assert frontier.meta("schema") == str(VERSION)
     frontier.close()
 
 

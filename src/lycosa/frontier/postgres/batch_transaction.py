@@ -211,14 +211,14 @@ class PostgresBatch(BatchDecisions):
         self._count_new(added)
         hosts = sorted({(part_of(one.host), host_key(one.host), one.host) for one in added})
         if hosts:
-            connection.run(_HOSTS, _columns(hosts))
+            connection.send(_HOSTS, _columns(hosts))
         return again
 
     def count_traps(self, trap_counts: Mapping[tuple[str, str], int]) -> None:
         """Count the URLs that were found, in the transaction that adds them: one is not known without the other."""
         tallies = sorted((part_of(h), host_key(h), key, count) for (h, key), count in trap_counts.items())
         if tallies:
-            self._connection.run(_TALLY, _columns(tallies))
+            self._connection.send(_TALLY, _columns(tallies))
 
     def _has_barred(self) -> bool:
         return True
@@ -237,13 +237,13 @@ class PostgresBatch(BatchDecisions):
         return bool(self._connection.run(_RISE, (*place, part_of_row(old.n), old.n, link.score)))
 
     def _need(self, link: Discovery, old: KnownUrl) -> None:
-        self._connection.run(_NEED, (link.via, link.parent, part_of_row(old.n), old.n, link.via))
+        self._connection.send(_NEED, (link.via, link.parent, part_of_row(old.n), old.n, link.via))
 
     def _open_dropped(self, link: Discovery, old: KnownUrl) -> None:
-        self._connection.run(_OPEN_DROPPED, (link.via, link.parent, part_of_row(old.n), old.n))
+        self._connection.send(_OPEN_DROPPED, (link.via, link.parent, part_of_row(old.n), old.n))
 
     def _open_seed(self, n: int) -> None:
-        self._connection.run(_REOPEN, (part_of_row(n), n))
+        self._connection.send(_REOPEN, (part_of_row(n), n))
 
     def _write_seeds(self, rows: list[int], *, given: bool) -> None:
         self._connection.run_many(
@@ -268,7 +268,7 @@ class PostgresBatch(BatchDecisions):
         """Tell other workers of their new URLs and write the counters; at the end of each transaction."""
         foreign = sorted((part_of(host), host_key(host)) for host in self.woken if part_of(host) not in self._owned)
         if foreign:
-            self._connection.run(_INBOX, _columns(foreign))
+            self._connection.send(_INBOX, _columns(foreign))
         self._sums.write(self._connection)
 
     # The second transaction
@@ -285,10 +285,10 @@ class PostgresBatch(BatchDecisions):
             connection.run_many(_ROBOTS, ((row.origin, row.fetched_at, row.status, row.body) for row in batch.robots))
         self.apply_hints(batch.hints)
         if batch.warc:
-            connection.run(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self._machine))
+            connection.send(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self._machine))
         if batch.warcs:
             connection.run_many(_WARC, ((row.name, row.size, row.synced, self._machine) for row in batch.warcs))
-            connection.run("DELETE FROM warc WHERE size = 0 AND place = ''")
+            connection.send("DELETE FROM warc WHERE size = 0 AND place = ''")
         if self._max_depth >= 0:
             self._depths().spread_fetched([row.row for row in batch.outcomes])
         if batch.weight_updates:
@@ -300,7 +300,7 @@ class PostgresBatch(BatchDecisions):
                 total[1] += energy
             keys = sorted(sums)
             columns = ([*keys], [sums[key][0] for key in keys], [sums[key][1] for key in keys])
-            connection.run(_LESSON, (stamp, *columns))
+            connection.send(_LESSON, (stamp, *columns))
 
     def _write_outcomes(self, outcomes: list[Outcome]) -> None:
         connection = self._connection
@@ -310,14 +310,14 @@ class PostgresBatch(BatchDecisions):
         self._hold_contents(outcomes, before)
         self._conclude(outcomes, before)
         if self._outcomes:
-            connection.run(_OUTCOMES, _columns([self._outcomes[n] for n in sorted(self._outcomes)]))
+            connection.send(_OUTCOMES, _columns([self._outcomes[n] for n in sorted(self._outcomes)]))
         self._write_pages(outcomes)
         self._count_outcomes()
         if self._events:
-            connection.run(_VISITS, _columns(self._visit_rows()))
+            connection.send(_VISITS, _columns(self._visit_rows()))
         if self._grown:
             rows = sorted((part_of(host), host_key(host), change) for host, change in self._grown.items())
-            connection.run(_GROW, _columns(rows))
+            connection.send(_GROW, _columns(rows))
 
     def _visit_rows(self) -> list[tuple[object, ...]]:
         return [
@@ -338,7 +338,7 @@ class PostgresBatch(BatchDecisions):
                 asked.add(digest)
         if brought:
             rows = sorted((digest[0], digest, n, self._round) for digest, n in brought.items())
-            self._connection.run(_HOLD, _columns(rows))
+            self._connection.send(_HOLD, _columns(rows))
         if asked:
             keys = [(digest[0], digest) for digest in sorted(asked)]
             self._holders = {bytes(digest): n for digest, n in self._connection.rows(_HOLDERS, _columns(keys))}
@@ -357,7 +357,7 @@ class PostgresBatch(BatchDecisions):
         return [event for (event,) in self._connection.rows(_EVENTS, (*keys, self._round))]
 
     def _count_hint(self, host: str, *, wrong: bool) -> None:
-        self._connection.run(_TRUST, (int(wrong), part_of(host), host_key(host)))
+        self._connection.send(_TRUST, (int(wrong), part_of(host), host_key(host)))
 
     def _write_pages(self, outcomes: list[Outcome]) -> None:
         number = self._connection.round
@@ -391,9 +391,9 @@ class PostgresBatch(BatchDecisions):
                     page.rendered,
                 )
         if pages:
-            self._connection.run(_PAGES, _columns([pages[n] for n in sorted(pages)]))
+            self._connection.send(_PAGES, _columns([pages[n] for n in sorted(pages)]))
         if links:
-            self._connection.run(_LINKS, _columns([links[n] for n in sorted(links)]))
+            self._connection.send(_LINKS, _columns([links[n] for n in sorted(links)]))
 
     def _write_hosts(self, hosts: list[HostRow]) -> None:
         number = self._connection.round
@@ -410,7 +410,7 @@ class PostgresBatch(BatchDecisions):
             )
             for row in hosts
         }
-        self._connection.run(_HOST_ROWS, _columns([rows[key] for key in sorted(rows)]))
+        self._connection.send(_HOST_ROWS, _columns([rows[key] for key in sorted(rows)]))
 
     def _find_hinted(self, hints: Iterable[LastmodHint]) -> dict[int, LastmodHint]:
         newest = {hint.url_hash: hint for hint in hints}
@@ -426,11 +426,11 @@ class PostgresBatch(BatchDecisions):
         return counts
 
     def _open_hinted(self, n: int) -> None:
-        self._connection.run(_OPEN_HINTED, (HINTED, part_of_row(n), n))
+        self._connection.send(_OPEN_HINTED, (HINTED, part_of_row(n), n))
 
     def _write_dates(self, dates: Mapping[int, LastmodHint]) -> None:
         rows = sorted((part_of_row(n), n, hint.modified) for n, hint in dates.items())
-        self._connection.run(_LASTMOD, _columns(rows))
+        self._connection.send(_LASTMOD, _columns(rows))
 
 
 def _outcome_row(

@@ -26,7 +26,7 @@ class ShardedCounts(ChangeCounts):
         shard = os.getpid() % SHARDS
         states = sorted((int(state), reason, change) for (state, reason), change in self._states.items() if change)
         if states:
-            connection.run(_STATE, (shard, *map(list, zip(*states, strict=True))))
+            connection.send(_STATE, (shard, *map(list, zip(*states, strict=True))))
         figures = sorted((*key, change) for key, change in self._figures.items() if change)
         if figures:
-            connection.run(_FIGURE, (shard, *map(list, zip(*figures, strict=True))))
+            connection.send(_FIGURE, (shard, *map(list, zip(*figures, strict=True))))

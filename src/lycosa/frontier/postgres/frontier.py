@@ -68,12 +68,13 @@ WITH RECURSIVE busy (part, host) AS (
 SELECT name, next_at, delay_s, CASE WHEN round = %(round)s THEN visited ELSE 0 END, errors
 FROM busy JOIN host USING (part, host)"""
 _TARGET = """
-n, id, url, (SELECT name FROM host WHERE host.part = url.part AND host.host = url.host), depth, hops, retries, seed,
-score, parent, via, etag, modified, digest, round, redirect, interval, changes, watched, checked, lore"""
+n, id, url, {} AS name, depth, hops, retries, seed, score, parent, via, etag, modified, digest, round, redirect,
+interval, changes, watched, checked, lore"""
 _LOAD = f"""
-SELECT {_TARGET} FROM url WHERE state = 0 AND part = %s AND host = %s AND NOT n = ANY(%s)
+SELECT {_TARGET.format("%s::text")} FROM url WHERE state = 0 AND part = %s AND host = %s AND NOT n = ANY(%s)
 ORDER BY score DESC, n LIMIT %s"""
-_ONE = f"SELECT {_TARGET} FROM url WHERE state = 0 AND part = %s AND n = %s"
+_NAME = "(SELECT name FROM host WHERE host.part = url.part AND host.host = url.host)"
+_ONE = f"SELECT {_TARGET.format(_NAME)} FROM url WHERE state = 0 AND part = %s AND n = %s"
 _LEFT = "SELECT EXISTS (SELECT 1 FROM url WHERE state = 0) OR EXISTS (SELECT 1 FROM url WHERE state = 9)"
 _INBOX = """
 WITH read AS (DELETE FROM inbox WHERE part = ANY(%s) RETURNING part, host)
@@ -302,7 +303,8 @@ class PostgresFrontier:
 
     @_reading
     def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
-        rows = self._connection.rows(_LOAD, (part_of(host), host_key(host), list(skip), limit))
+        values = (host, part_of(host), host_key(host), list(skip), limit)
+        rows = self._connection.rows(_LOAD, values, binary=True)
         return [_read_target(row) for row in rows]
 
     @_reading
@@ -366,10 +368,11 @@ class PostgresFrontier:
         held = self._check_leases(batch, owner)
         writer = self._make_writer(held, max_depth)
         again = writer.add(batch.discoveries)
-        writer.meet_again(again, concluded={outcome.row for outcome in batch.outcomes})
-        writer.mark_seeds([one for one in batch.discoveries if one.seed], given=False)
-        writer.count_traps(batch.trap_counts)
-        writer.finish()
+        with self._connection.pipelined():
+            writer.meet_again(again, concluded={outcome.row for outcome in batch.outcomes})
+            writer.mark_seeds([one for one in batch.discoveries if one.seed], given=False)
+            writer.count_traps(batch.trap_counts)
+            writer.finish()
         for one in batch.discoveries:
             if one.state == State.PENDING:
                 self._known.add(one.url_hash)
@@ -379,12 +382,13 @@ class PostgresFrontier:
         self, batch: Batch, again: list[Discovery], owner: str, max_depth: int
     ) -> tuple[frozenset[int], PostgresBatch]:
         """The second transaction: what became of targets."""
-        held = self._check_leases(batch, owner)
-        writer = self._make_writer(held, max_depth)
-        writer.write(batch, again)
-        if self._limited and writer.stored and not permits.use(self._connection, self.machine, writer.stored):
-            raise LeaseLost({part_of(outcome.host) for outcome in batch.outcomes})
-        writer.finish()
+        with self._connection.pipelined():
+            held = self._check_leases(batch, owner)
+            writer = self._make_writer(held, max_depth)
+            writer.write(batch, again)
+            if self._limited and writer.stored and not permits.use(self._connection, self.machine, writer.stored):
+                raise LeaseLost({part_of(outcome.host) for outcome in batch.outcomes})
+            writer.finish()
         return held, writer
 
     def _check_leases(self, batch: Batch, owner: str) -> frozenset[int]:

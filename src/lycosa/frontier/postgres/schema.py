@@ -15,7 +15,7 @@ from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier.partitions import PARTITIONS
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
-VERSION = 2
+VERSION = 3
 NUMBER_BITS = 44
 NUMBERS = (1 << NUMBER_BITS) - 1
 #: Row numbers that a worker takes at once.
@@ -32,6 +32,9 @@ CREATE TABLE machine (
     requests bigint NOT NULL, bytes bigint NOT NULL, rate float8 NOT NULL, ended_by text
 );
 """
+#: A host lies in one partition. Who takes the two for independent expects a row where a host has thousands, and reads
+#: and sorts them all instead of the best ones by `url_pending`.
+_STATISTICS = "CREATE STATISTICS IF NOT EXISTS url_hosts (dependencies) ON part, host FROM url;"
 _TABLES = f"""
 CREATE TABLE meta (key text PRIMARY KEY, value text);
 CREATE TABLE holder (
@@ -105,10 +108,10 @@ CREATE TABLE extracted (
     PRIMARY KEY (n, round, quarry)
 );
 CREATE TABLE lastmod (part smallint, n bigint, modified float8, PRIMARY KEY (part, n));
-{_MACHINE}"""
+{_MACHINE}{_STATISTICS}"""
 
 #: What brings a collection of each version to the next one.
-_UPGRADES: dict[int, str] = {1: _MACHINE}
+_UPGRADES: dict[int, str] = {1: _MACHINE, 2: f"{_STATISTICS} ANALYZE url"}
 
 
 def part_of_row(n: int) -> int:

@@ -106,6 +106,7 @@ def from_file(path: Path, connection: psycopg.Connection, name: str) -> int:
             connection.execute("SELECT setval('number', %s)", (int(last) + 1,))
             stamp = source.execute("SELECT coalesce(max(stamp), 0) + 1 FROM lesson").get
             connection.execute("SELECT setval('lesson_stamp', %s)", (stamp,))
+            connection.execute("ANALYZE url")  # so that the first statements are planned for what there is now
     finally:
         source.close()
     return urls
