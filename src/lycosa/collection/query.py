@@ -144,6 +144,8 @@ def _translated(connection: apsw.Connection, folder: Path, seconds: float) -> It
     except apsw.BindingsError as problem:
         raise UsageError(f"The query needs other values than it was given ({problem}).") from None
     except apsw.SQLError as problem:
+        if "may not be modified" in str(problem):  # what stands on a server
+            raise UsageError(_READS) from None
         raise UsageError(f"The query cannot be run: {problem}. {_names(connection, folder)}") from None
     except apsw.Error as problem:
         raise LycosaError(f"The query ended with an error: {problem}.") from None

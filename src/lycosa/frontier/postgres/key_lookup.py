@@ -104,10 +104,7 @@ class KeyLookup:
         self, selection: Selection, kind: str, key: Any, where: str = "", values: tuple[object, ...] = ()
     ) -> list[Row]:
         """The rows of a key, of those that fulfil the condition."""
-        form = (selection.table.name, selection.columns, kind, where, values)
-        known = self._rows.get(form)
-        if known is None:
-            known = self._rows[form] = {}
+        known = self.rows_of(selection, kind, where, values)
         found = known.get(key)
         if found is not None:
             return found
@@ -124,6 +121,12 @@ class KeyLookup:
             self._load(selection, kind, given, known, where, values)
         return known[key]
 
+    def rows_of(
+        self, selection: Selection, kind: str, where: str = "", values: tuple[object, ...] = ()
+    ) -> dict[Any, list[Row]]:
+        """What is remembered of one form of lookup."""
+        return self._rows.setdefault((selection.table.name, selection.columns, kind, where, values), {})
+
     def _load(
         self,
         selection: Selection,
@@ -137,9 +140,7 @@ class KeyLookup:
         join = {"host": _BY_HOST, "digest": _BY_DIGEST}.get(kind, _BY_PARTED_NUMBER if table.is_parted else _BY_NUMBER)
         if kind == "n" and table.name == "content":
             join = _CONTENT_BY_NUMBER
-        order = next((f"ORDER BY t.{name}" for name in ("round", "id") if table.position(name) >= 0), "")
-        if table.name == "url":
-            order = ""
+        order = {"page": "ORDER BY round", "link": "ORDER BY round", "record": "ORDER BY id"}.get(table.name, "")
         key = f"given.wanted & {NUMBERS}" if kind == "n" else "given.wanted"
         array = "bytea[]" if kind == "digest" else "bigint[]"
         rows = self._reader.rows(

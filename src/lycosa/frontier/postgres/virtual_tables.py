@@ -44,13 +44,16 @@ _NULLS = {
     apsw.SQLITE_INDEX_CONSTRAINT_ISNOTNULL: "IS NOT NULL",
 }
 
+#: Tables with one row for each key.
+_ONE_ROW = frozenset({"url", "host", "lastmod"})
 #: A window of row numbers begins with so many, and never spans more than this share of the table.
 _WINDOW, _WINDOW_MAX = 256, 65_536
 _WANTED_ROWS, _WANTED_BYTES = 2_000, 4 << 20
 _HEAVY_FIRST = 64
+_FEW = 500  # rows of an index that come in one answer
 
 #: Costs as SQLite's planner compares them: one for a row that comes with others.
-_LOOKUP_COST, _STATEMENT_COST = 4.0, 60.0
+_LOOKUP_COST, _INDEX_ROW_COST, _STATEMENT_COST = 1.5, 4.0, 60.0
 
 
 class Condition(Struct, frozen=True):
@@ -134,8 +137,12 @@ class VirtualTable:
                 info.set_aConstraintUsage_in(at, True)
         way, cost, rows = self._choose(conditions)
         descending = self._takes_order(info, way)
+        if way == "scan" and (descending is not None or self._has_span(conditions)):
+            way = "windows"
         info.orderByConsumed = descending is not None
         info.estimatedCost, info.estimatedRows = cost, max(1, int(rows))
+        if self.table.name in _ONE_ROW and way in ("number", "host") and not any(one.has_set for one in conditions):
+            info.idxFlags = apsw.SQLITE_INDEX_SCAN_UNIQUE
         columns = tuple(sorted(at for at in info.colUsed if at < len(self.table.columns)))
         if self.table.rowid >= 0 and self.table.rowid not in columns:
             columns = (*columns, self.table.rowid)
@@ -178,9 +185,8 @@ class VirtualTable:
         share = math.prod(0.1 if one.operator in (_EQ, _GLOB) else 0.3 for one in conditions)
         if table.indexed and table.indexed[0] in equal:
             rows = self._rows_of_index(equal, count)
-            return ("windows" if table.name == "visit" else "index"), _STATEMENT_COST + 2 * rows, rows
-        way = "windows" if table.is_parted and table.name != "visit" else "scan"
-        return way, _STATEMENT_COST + count * (0.2 + share), count * share
+            return ("windows" if table.name == "visit" else "index"), _STATEMENT_COST + _INDEX_ROW_COST * rows, rows
+        return "scan", _STATEMENT_COST + count * (0.2 + share), count * share
 
     def _by_number(self, equal: dict[str, Condition]) -> bool:
         keyed = {"link": "key", "content": "seq"}.get(self.table.name, "n")
@@ -194,12 +200,21 @@ class VirtualTable:
 
     def _takes_order(self, info: apsw.IndexInfo, way: str) -> bool | None:
         """Whether rows come in the order that is wanted, the last first (True) or not; None: they do not."""
-        if way != "windows" or not info.nOrderBy or self.table.name == "visit":
+        if way != "scan" or not info.nOrderBy or not self._has_windows():
             return None
         names = [self._order_name(info, at) for at in range(info.nOrderBy)]
         directions = {info.get_aOrderBy_desc(at) for at in range(info.nOrderBy)}
         key = {"link": ["key"], "page": ["n", "round"]}.get(self.table.name, ["n"])
         return directions.pop() if len(directions) == 1 and names == key[: len(names)] else None
+
+    def _has_windows(self) -> bool:
+        """Whether the rows of a range of row numbers lie together on the server."""
+        return self.table.is_parted and self.table.name != "visit"
+
+    def _has_span(self, conditions: tuple[Condition, ...]) -> bool:
+        """Whether conditions bound the row numbers."""
+        names = {self.table.columns[one.column].name for one in conditions if one.operator in _SIGNS}
+        return self._has_windows() and bool({"n", "key"} & names)
 
     def _order_name(self, info: apsw.IndexInfo, at: int) -> str:
         column = info.get_aOrderBy_iColumn(at)
@@ -227,6 +242,7 @@ class VirtualCursor:
         self._places: dict[int, int] = {}
         self._plan: ReadPlan | None = None
         self._selection = Selection(self._table, ())
+        self._known: dict[Any, list[Row]] | None = None  # rows by the one value that a lookup has
 
     def Close(self) -> None:
         self._pieces = None
@@ -234,20 +250,33 @@ class VirtualCursor:
 
     def Filter(self, number: int, _name: str, values: tuple[Any, ...] | None) -> None:
         plan = self._owner.plans[number]
-        if plan is not self._plan:
-            self._plan = plan
-            self._selection = Selection(self._table, plan.columns)
-            self._places = {column: at for at, column in enumerate(plan.columns)}
-            if self._table.rowid >= 0:
-                self._places[-1] = self._places[self._table.rowid]
         self._at = 0
         self._pieces = None
+        if plan is not self._plan:
+            self._prepare(plan)
+        elif self._known is not None and values:
+            known = self._known.get(values[0])
+            if known is not None:
+                self._rows = known
+                return
         found = _WAYS[plan.way](self, plan, values or ())
         if isinstance(found, list):
             self._rows = found
         else:
             self._pieces = found
             self._rows = next(found, [])
+
+    def _prepare(self, plan: ReadPlan) -> None:
+        self._plan = plan
+        self._selection = Selection(self._table, plan.columns)
+        self._places = {column: at for at, column in enumerate(plan.columns)}
+        if self._table.rowid >= 0:
+            self._places[-1] = self._places[self._table.rowid]
+        names = [self._table.columns[one.column].name for one in plan.conditions]
+        is_alone = len(names) == 1 and plan.conditions[0].operator == _EQ and not plan.conditions[0].has_set
+        is_simple = is_alone and (plan.way, names[0]) in (("number", "n"), ("host", "host"), ("digest", "digest"))
+        kind = names[0] if is_simple else ""
+        self._known = self._tables.lookup.rows_of(self._selection, kind) if is_simple else None
 
     def Eof(self) -> bool:
         return self._at >= len(self._rows)
@@ -354,19 +383,21 @@ class VirtualCursor:
             yield rows
 
     def _by_index(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Iterator[list[Row]]:
-        """The rows of an index, at once where they are one."""
-        names = {self._table.columns[one.column].name for one in plan.conditions if one.operator == _EQ}
+        """The rows of an index, at once where they are few."""
         where, sent = self._where(plan, values)
         host = self._host_of(plan, values)
-        if where is None or host is None or not {"host", "id"} <= names:
+        if where is None or host is None:
             return self._scan(plan, values)
         where.append(f"part = {(host >> 56) + 128}")
-        source = self._table.source
-        rows = self._tables.reader.rows(f"SELECT {self._selection.sql()} FROM {source}{_condition(where)}", sent)
+        sql = f"SELECT {self._selection.sql()} FROM {self._table.source}{_condition(where)} LIMIT {_FEW}"
+        rows = self._tables.reader.rows(sql, sent)
+        if len(rows) == _FEW:
+            return self._scan(plan, values)
         self._tables.lookup.note(self._selection, rows)
         return rows
 
     def _host_of(self, plan: ReadPlan, values: tuple[Any, ...]) -> int | None:
+        """The one host whose rows are wanted; None: there is none, or more."""
         for condition, value in zip(plan.conditions, values, strict=True):
             if self._table.columns[condition.column].name == "host" and condition.operator == _EQ:
                 return value if isinstance(value, int) else None
@@ -379,7 +410,8 @@ class VirtualCursor:
         if where is None or low > high:
             return
         if low == high and self._table.name != "visit":
-            yield self._tables.lookup.find(self._selection, "n", low)
+            rows = self._tables.lookup.find(self._selection, "n", low)
+            yield rows[::-1] if plan.is_descending else rows
             return
         high = min(high, self._tables.last_number())
         estimate = self._tables.estimate
