@@ -259,7 +259,7 @@ def test_a_server_that_goes_away_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_one_sentence(postgres: PostgresServer) -> None:
-    """Another program's schema, a collection that is not there, a password in the address, an address without a name."""
+    """Another program's schema, a collection that is not there, a password in the address, one without a name."""
     with psycopg.connect(postgres.address, autocommit=True) as server:
         server.execute("CREATE SCHEMA IF NOT EXISTS foreign_one")
         server.execute("CREATE TABLE IF NOT EXISTS foreign_one.t (x int)")

@@ -36,7 +36,7 @@ _RESOLVE = f"""
     JOIN url ON url.part = (given.wanted >> {NUMBER_BITS})::smallint AND url.n = given.wanted"""
 
 
-class Selection(Struct, frozen=True):
+class ColumnChoice(Struct, frozen=True):
     """The columns of a table that a question needs; row numbers a second time, as the server has them."""
 
     table: ServerTable
@@ -73,7 +73,7 @@ class KeyLookup:
         self._rows: dict[tuple[object, ...], dict[Any, list[Row]]] = {}
         reader.on_end.append(self._rows.clear)
 
-    def note(self, selection: Selection, rows: Sequence[Row]) -> None:
+    def note(self, selection: ColumnChoice, rows: Sequence[Row]) -> None:
         """Remember the keys of rows that came in one piece."""
         raw = len(selection.columns)
         for at in selection.numbers:
@@ -101,7 +101,7 @@ class KeyLookup:
         self._note_keys("n", numbers)
 
     def find(
-        self, selection: Selection, kind: str, key: Any, where: str = "", values: tuple[object, ...] = ()
+        self, selection: ColumnChoice, kind: str, key: Any, where: str = "", values: tuple[object, ...] = ()
     ) -> list[Row]:
         """The rows of a key, of those that fulfil the condition."""
         known = self.rows_of(selection, kind, where, values)
@@ -122,14 +122,14 @@ class KeyLookup:
         return known[key]
 
     def rows_of(
-        self, selection: Selection, kind: str, where: str = "", values: tuple[object, ...] = ()
+        self, selection: ColumnChoice, kind: str, where: str = "", values: tuple[object, ...] = ()
     ) -> dict[Any, list[Row]]:
         """What is remembered of one form of lookup."""
         return self._rows.setdefault((selection.table.name, selection.columns, kind, where, values), {})
 
     def _load(
         self,
-        selection: Selection,
+        selection: ColumnChoice,
         kind: str,
         given: list[Any],
         known: dict[Any, list[Row]],

@@ -16,7 +16,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa.frontier.partitions import host_key
-from lycosa.frontier.postgres.key_lookup import KeyLookup, Selection
+from lycosa.frontier.postgres.key_lookup import ColumnChoice, KeyLookup
 from lycosa.frontier.postgres.schema import NUMBERS
 from lycosa.frontier.postgres.server_tables import (
     ESTIMATES,
@@ -56,7 +56,7 @@ _FEW = 500  # rows of an index that come in one answer
 _LOOKUP_COST, _INDEX_ROW_COST, _STATEMENT_COST = 1.5, 4.0, 60.0
 
 
-class Condition(Struct, frozen=True):
+class SentCondition(Struct, frozen=True):
     """A condition of a statement that a table is given: its column, its operator."""
 
     column: int
@@ -69,7 +69,7 @@ class ReadPlan(Struct, frozen=True):
 
     way: str  # number, host, name, digest, url, index, windows, scan
     columns: tuple[int, ...]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[SentCondition, ...]
     is_descending: bool = False
 
 
@@ -126,7 +126,7 @@ class VirtualTable:
 
     def BestIndexObject(self, info: apsw.IndexInfo) -> bool:
         given = [
-            (at, Condition(self._column(info, at), info.get_aConstraint_op(at), info.get_aConstraintUsage_in(at)))
+            (at, SentCondition(self._column(info, at), info.get_aConstraint_op(at), info.get_aConstraintUsage_in(at)))
             for at in range(info.nConstraint)
             if info.get_aConstraint_usable(at) and self._is_sent(info, at)
         ]
@@ -164,7 +164,7 @@ class VirtualTable:
             return info.get_aConstraint_collation(at) == "BINARY"
         return operator in _SIGNS or operator in _NULLS
 
-    def _choose(self, conditions: tuple[Condition, ...]) -> tuple[str, float, float]:
+    def _choose(self, conditions: tuple[SentCondition, ...]) -> tuple[str, float, float]:
         """The way to read, its cost and its rows."""
         table, count = self.table, float(self.tables.estimate(self.table.name))
         equal = {table.columns[one.column].name: one for one in conditions if one.operator == _EQ}
@@ -188,11 +188,11 @@ class VirtualTable:
             return ("windows" if table.name == "visit" else "index"), _STATEMENT_COST + _INDEX_ROW_COST * rows, rows
         return "scan", _STATEMENT_COST + count * (0.2 + share), count * share
 
-    def _by_number(self, equal: dict[str, Condition]) -> bool:
+    def _by_number(self, equal: dict[str, SentCondition]) -> bool:
         keyed = {"link": "key", "content": "seq"}.get(self.table.name, "n")
         return self.table.number >= 0 and self.table.name != "known" and ("n" in equal or keyed in equal)
 
-    def _rows_of_index(self, equal: dict[str, Condition], count: float) -> float:
+    def _rows_of_index(self, equal: dict[str, SentCondition], count: float) -> float:
         if self.table.name == "url":
             rows = count / self.tables.estimate("host")
             return rows / 4 if "state" in equal else rows
@@ -211,7 +211,7 @@ class VirtualTable:
         """Whether the rows of a range of row numbers lie together on the server."""
         return self.table.is_parted and self.table.name != "visit"
 
-    def _has_span(self, conditions: tuple[Condition, ...]) -> bool:
+    def _has_span(self, conditions: tuple[SentCondition, ...]) -> bool:
         """Whether conditions bound the row numbers."""
         names = {self.table.columns[one.column].name for one in conditions if one.operator in _SIGNS}
         return self._has_windows() and bool({"n", "key"} & names)
@@ -241,7 +241,7 @@ class VirtualCursor:
         self._pieces: Iterator[list[Row]] | None = None
         self._places: dict[int, int] = {}
         self._plan: ReadPlan | None = None
-        self._selection = Selection(self._table, ())
+        self._selection = ColumnChoice(self._table, ())
         self._known: dict[Any, list[Row]] | None = None  # rows by the one value that a lookup has
 
     def Close(self) -> None:
@@ -268,7 +268,7 @@ class VirtualCursor:
 
     def _prepare(self, plan: ReadPlan) -> None:
         self._plan = plan
-        self._selection = Selection(self._table, plan.columns)
+        self._selection = ColumnChoice(self._table, plan.columns)
         self._places = {column: at for at, column in enumerate(plan.columns)}
         if self._table.rowid >= 0:
             self._places[-1] = self._places[self._table.rowid]
@@ -520,7 +520,7 @@ def _condition(where: list[str]) -> str:
     return f" WHERE {' AND '.join(where)}" if where else ""
 
 
-def _compare(column: ServerColumn, condition: Condition, value: object) -> tuple[str, object]:
+def _compare(column: ServerColumn, condition: SentCondition, value: object) -> tuple[str, object]:
     kind = {"INTEGER": "bigint", "REAL": "float8", "TEXT": "text", "BLOB": "bytea"}[column.kind]
     if condition.has_set:
         return f"({column.expression}) = ANY(%s::{kind}[])", value
