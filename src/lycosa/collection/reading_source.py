@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import time
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 
 import apsw
@@ -24,11 +25,12 @@ from lycosa.frontier.postgres.address import SharedCollection, check_address, is
 #: The fact of a crawl.db that says as of when it is a copy, by the server's clock.
 COPIED = "copied"
 _KEPT_S = 5.0  # how long a choice holds, and what was asked of a server
+_MARKED_S = 2.0
 _LISTED_S = 30.0
 
 _mounted: dict[Path, SharedCollection] = {}
 _pinned: set[Path] = set()
-_choices: dict[Path, tuple[float, ReadingSource]] = {}
+_choices: dict[Path, tuple[float, int, ReadingSource]] = {}
 
 
 class SharedPlaces(Struct, frozen=True):
@@ -87,11 +89,12 @@ def choose_source(folder: Path) -> ReadingSource:
     if mounted := _mounted.get(folder):
         _add_places(folder, mounted)
         return ReadingSource(mounted, f"Read from the collection {mounted.name} of the database, as it is now.")
-    until, source = _choices.get(folder, (0.0, ReadingSource()))
-    if time.monotonic() > until:
+    until, copy, source = _choices.get(folder, (0.0, 0, ReadingSource()))
+    now = _inode(folder / "crawl.db")
+    if time.monotonic() > until or now != copy:
         places = find_shared(folder)
         source = ReadingSource() if places is None else _compare(folder, places)
-        _choices[folder] = (time.monotonic() + _KEPT_S, source)
+        _choices[folder] = (time.monotonic() + _KEPT_S, now, source)
     if source.shared is not None:
         _add_places(folder, source.shared)
     return source
@@ -106,9 +109,7 @@ def mark_source(folder: Path) -> str:
     """A short text that is another one when something was written to what is read of a collection."""
     source = choose_source(folder)
     if source.shared is not None:
-        from lycosa.frontier.postgres.shared_state import read_mark
-
-        return read_mark(source.shared)
+        return _read_mark(source.shared, int(time.monotonic() / _MARKED_S))
     marks = []
     for name in ("crawl.db", "crawl.db-wal"):
         try:
@@ -117,6 +118,13 @@ def mark_source(folder: Path) -> str:
         except OSError:
             marks.append("0")
     return " ".join(marks)
+
+
+@lru_cache(maxsize=16)
+def _read_mark(shared: SharedCollection, _moment: int) -> str:
+    from lycosa.frontier.postgres.shared_state import read_mark
+
+    return read_mark(shared)
 
 
 def _compare(folder: Path, places: SharedPlaces) -> ReadingSource:
@@ -142,6 +150,14 @@ def _read_news(shared: SharedCollection) -> tuple[float, float]:
             f"A collection in a database needs the module {error.name}: pip install 'lycosa[cluster]'."
         ) from None
     return read_news(shared)
+
+
+def _inode(path: Path) -> int:
+    """Which file it is; each copy is another one. 0: there is none."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
 
 
 def _copied_at(path: Path) -> float | None:
