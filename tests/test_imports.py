@@ -43,8 +43,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "frontier.postgres": (*GROUND, "frontier", "frontier.sqlite"),
     "archive": (*GROUND,),
     "collection": (
-        *GROUND, "archive", "config", "fetch", "frontier", "frontier.sqlite", "judge.admission", "judge.priority",
-        "output", "parse", "text",
+        *GROUND, "archive", "config", "fetch", "frontier", "frontier.postgres", "frontier.sqlite", "judge.admission",
+        "judge.priority", "output", "parse", "text",
     ),
     "extract": (
         *GROUND, "archive", "collection", "config", "fetch", "frontier.sqlite", "output", "parse", "quarry",

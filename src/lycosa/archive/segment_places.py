@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from io import FileIO
 from os import PathLike
@@ -34,6 +34,22 @@ class SegmentPlace(Struct, frozen=True):
     name: str
     size: int
     place: str
+
+
+_finders: dict[Path, Callable[[str], SegmentPlace | None]] = {}
+
+
+def add_finder(archive: Path, find: Callable[[str], SegmentPlace | None]) -> None:
+    """Let this program ask `find` for segments of an archive folder that are neither there nor in its list."""
+    _finders.setdefault(archive, find)
+
+
+def find_place(archive: Path, name: str) -> SegmentPlace | None:
+    """Where a segment lies that is not on this disk."""
+    found = read_places(archive).get(name)
+    if found is None and archive in _finders:
+        return _finders[archive](name)
+    return found
 
 
 def read_places(archive: Path) -> dict[str, SegmentPlace]:
@@ -71,7 +87,7 @@ def open_segment(path: str | PathLike[str]) -> io.RawIOBase:
         return FileIO(path)
     except FileNotFoundError:
         name, folder = os.path.basename(path), Path(os.path.dirname(path))
-        found = read_places(folder).get(name)
+        found = find_place(folder, name)
         if found is None:
             raise
         return RemoteSegment(found)
@@ -81,7 +97,7 @@ def segment_size(path: Path) -> int:
     """The bytes of an archive file, on this disk or where it is now; -1 where it is not known."""
     if path.is_file():
         return path.stat().st_size
-    found = read_places(path.parent).get(path.name)
+    found = find_place(path.parent, path.name)
     return -1 if found is None else found.size
 
 

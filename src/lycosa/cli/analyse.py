@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lycosa.cli.collection_choice import working_folder
 from lycosa.cli.main import INTERRUPTED
 from lycosa.cli.mission_choice import MissionChoice
 from lycosa.config.command_options import named_collection
@@ -61,7 +62,7 @@ def analyse(
 
     check_place_of_work(on)
     imported = _import(mission, Path(source), collection, quiet=quiet) if source and not _is_known(source) else None
-    where = imported.folder if imported is not None else Path(named_collection(source, collection))
+    where = imported.folder if imported is not None else working_folder(named_collection(source, collection))
     options = AnalysisOptions(
         plan=read_plan(plan) if plan else AnalysisPlan(),
         workers=workers,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from lycosa.config.command_options import collection_option, format_option, output_option
+from lycosa.cli.collection_choice import readable_collection_option
+from lycosa.config.command_options import format_option, output_option
 from lycosa.errors import UsageError
 from lycosa.missions.api import ChangesAsked
 from lycosa.missions.registry import every
@@ -24,7 +25,7 @@ _SHOWN_HOSTS = 20  # in the report for people; the other formats have all
 
 
 @click.command(short_help="Tell what changed since an earlier round.")
-@collection_option
+@readable_collection_option
 @click.option(
     "--since",
     default="",

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from lycosa.errors import UsageError
-from lycosa.frontier.postgres.address import is_address
+from lycosa.frontier.postgres.address import is_address, parse_shared
 
 
 @click.command(short_help="Bring a collection to a database, or back.")
@@ -32,7 +32,7 @@ def copy(source: str, target: str, archive: str, leave_archive: bool) -> None:
     if is_address(source) == is_address(target):
         raise UsageError("Allowed: a folder and postgresql://HOST/DATABASE#NAME, in either order.")
     try:
-        from lycosa.repair.copy import copy_to_database, copy_to_folder, parse_shared
+        from lycosa.repair.copy import copy_to_database, copy_to_folder
     except ModuleNotFoundError as error:
         raise UsageError(
             f"A collection in a database needs the module {error.name}: pip install 'lycosa[cluster]'."

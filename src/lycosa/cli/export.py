@@ -14,7 +14,8 @@ import click
 from msgspec import Meta, Struct
 
 from lycosa.analysis import document_exports
-from lycosa.config.command_options import collection_option, refuse_empty_name
+from lycosa.cli.collection_choice import readable_collection_option
+from lycosa.config.command_options import refuse_empty_name
 from lycosa.errors import UsageError
 from lycosa.export import core_exports
 from lycosa.export.definition import Export, Written
@@ -57,7 +58,7 @@ class ExportCommand(click.Command):
 
     def __init__(self) -> None:
         super().__init__("export", callback=self._run)
-        self._fixed = [*collection_option(click.command()(lambda: None)).params]
+        self._fixed = [*readable_collection_option(click.command()(lambda: None)).params]
         self._set_exports(_ours())
 
     def _set_exports(self, exports: Iterable[Export]) -> None:

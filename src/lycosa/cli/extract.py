@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
+from lycosa.cli.collection_choice import working_folder
 from lycosa.cli.main import INTERRUPTED
 from lycosa.config.command_options import default_collection, refuse_empty_name
 from lycosa.config.loading import load
@@ -69,8 +70,8 @@ def extract(
     files = files if named is None else files[1:]
     if named is not None and quarry:
         raise UsageError(f"Both {named} and --quarry {quarry} say what to extract; allowed: one of them.")
-    folder = Path(collection or default_collection())
     alone = bool(files) and collection is None  # files without a collection
+    folder = Path() if alone else working_folder(collection or default_collection())
     if alone and (again or retry):
         raise UsageError("--again and --retry go with a collection: nothing is remembered of single files.")
     if alone and output:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lycosa.config.command_options import collection_option, format_option, output_option
+from lycosa.cli.collection_choice import readable_collection_option
+from lycosa.config.command_options import format_option, output_option
 from lycosa.errors import UsageError
 from lycosa.output.destination import opened, report_written
 from lycosa.output.wording import counted
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Ask the collection's database, or a thesaurus.")
 @click.argument("sql", metavar="[SELECT]", default="")
-@collection_option
+@readable_collection_option
 @format_option
 @output_option
 @click.option(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lycosa.cli.collection_choice import readable_collection_option
 from lycosa.cli.mission_choice import MissionChoice
-from lycosa.config.command_options import collection_option, output_option
+from lycosa.config.command_options import output_option
 from lycosa.errors import UsageError
 from lycosa.missions import registry
 from lycosa.output.destination import check_ending, check_form, opened, opened_bytes, report_written
@@ -24,7 +25,7 @@ _COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_by
 
 @click.command()
 @click.argument("what", type=MissionChoice("report", "mime", "clusters"), metavar="mime|clusters|MISSION")
-@collection_option
+@readable_collection_option
 @click.option("--by", type=click.Choice(["type", "category"]), default="type", help="Media types, or their categories.")
 @click.option(
     "--format",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from lycosa.cli.collection_choice import working_folder
 from lycosa.cli.main import INTERRUPTED
 from lycosa.config.command_options import collection_option, format_option, output_option
 from lycosa.missions import registry
@@ -60,7 +61,7 @@ def search(
 
     question = read_question(" ".join(_quote(word.replace(_UNWANTED, "-")) for word in words))
     check_place(output, form)  # before the index is brought up to date
-    with Collection(collection) as source:
+    with Collection(working_folder(collection)) as source:
         index = SearchIndex(source, registry.analyzer_of(source.mission))
         try:
             tally = index.update(AnalysisOptions(workers=workers, quiet=quiet))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from lycosa.config.command_options import refuse_address
 from lycosa.errors import UsageError
 
 
@@ -54,7 +55,7 @@ def serve(
         return
     if bool(certificate) != bool(key):
         raise UsageError("--certificate and --key go together: name both files.")
-    root = Path(folder)
+    root = Path(refuse_address(folder))
     if not root.is_dir():
         raise UsageError(f"{folder} is no folder: name one that holds collections, or that is to hold them.")
     settings = ServeSettings(

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from lycosa.config.command_options import collection_option
+from lycosa.cli.collection_choice import watched_collection_option
 
 
 @click.command(short_help="Tell what a collection holds, also while it grows.")
-@collection_option
+@watched_collection_option
 @click.option(
     "--format",
     "form",
@@ -29,7 +29,8 @@ def status(collection: str, form: str | None) -> None:
     """
     import msgspec
 
-    from lycosa.crawler.cluster_status import find_shared, format_cluster_status, read_cluster_status
+    from lycosa.collection.reading_source import find_shared
+    from lycosa.crawler.cluster_status import format_cluster_status, read_cluster_status
     from lycosa.output.table import printable
 
     folder = Path(collection)
@@ -54,7 +55,8 @@ def _print(text: str, clean: Callable[[str], str]) -> None:
 
 def _metrics(folder: Path) -> str:
     from lycosa.collection.metrics import read_metrics
-    from lycosa.crawler.cluster_status import cluster_metrics, find_shared, read_cluster_status
+    from lycosa.collection.reading_source import find_shared
+    from lycosa.crawler.cluster_status import cluster_metrics, read_cluster_status
     from lycosa.output.prometheus import format_metrics
 
     shared = find_shared(folder)

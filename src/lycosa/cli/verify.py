@@ -28,9 +28,11 @@ def verify(collection: str, repair: bool, form: str | None) -> int:
     """
     import msgspec
 
+    from lycosa.collection.reading_source import pin_to_copy
     from lycosa.output.table import printable
     from lycosa.repair.verify import verify as verify_collection
 
+    pin_to_copy(Path(collection))
     health = verify_collection(Path(collection), repair=repair)
     if (form or ("text" if sys.stdout.isatty() else "jsonl")) == "jsonl":
         click.echo(msgspec.json.encode(health).decode())

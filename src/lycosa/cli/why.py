@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lycosa.config.command_options import collection_option
+from lycosa.cli.collection_choice import readable_collection_option
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("addresses", nargs=-1, metavar="URL…")
-@collection_option
+@readable_collection_option
 @click.option(
     "--format", "form", type=click.Choice(["text", "jsonl"]), help="Default: text on a terminal, jsonl in a pipe."
 )

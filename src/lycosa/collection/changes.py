@@ -23,7 +23,7 @@ KINDS = ("new", "changed", "gone", "back")
 #: The newest copy of a page up to a round, and whether the page was gone then; ?1 and ?2 are the two rounds.
 _COPY = "(SELECT digest FROM page AS p WHERE p.n = met.n AND p.round <= {0} ORDER BY p.round DESC LIMIT 1)"
 _AWAY = """coalesce((
-    SELECT event = 'gone' FROM visit INDEXED BY turned
+    SELECT event = 'gone' FROM visit
     WHERE visit.n = met.n AND visit.round <= {0} AND event IN ('gone', 'back') ORDER BY visit.round DESC LIMIT 1), 0)"""
 _MET = "SELECT n, max(round) AS round FROM visit WHERE round > ?1 AND round <= ?2 AND event <> 'unchanged' GROUP BY n"
 #: Before the first round there was nothing: all pages are met.

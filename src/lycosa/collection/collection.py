@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -25,6 +24,7 @@ from lycosa.collection.graph import InLink
 from lycosa.collection.listing import state_name
 from lycosa.collection.page_stream import PageStream
 from lycosa.collection.query import select
+from lycosa.collection.reading_source import folder_of
 from lycosa.collection.records import RecordFilter, RecordInfo, list_records
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
@@ -217,10 +217,13 @@ class Page:
 
 
 class Collection:
-    """What a crawl left in a folder; reading works while it is still running. Can be used with `with`."""
+    """What a crawl left in a folder, or in a shared database (postgresql://HOST/DATABASE#NAME).
+
+    Reading works while it is still running. Can be used with `with`.
+    """
 
     def __init__(self, path: str | os.PathLike[str] = "collection") -> None:
-        self.path = Path(path)
+        self.path = folder_of(path)
         self.archive = self.path / "archive"
         self._database = database.connect(self.path)
         self._closed = False
@@ -352,11 +355,8 @@ class Collection:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read everything in the block as of one instant, also while a crawl is writing."""
-        self.database.execute("BEGIN")
-        try:
+        with database.snapshot(self.database):
             yield
-        finally:
-            self.database.execute("COMMIT")
 
     def page_at(self, n: int) -> Page | None:
         """The stored page in a row of the database, or None."""

@@ -1,7 +1,9 @@
 """Read-only connections to the database of a collection, with views that people can read.
 
-Reading never disturbs a crawl that is running: the database is in WAL mode and nothing here can write. The views are
-made anew for each connection, in memory, so a collection of any age has them.
+The tables and views of a crawl.db, asked in SQLite's SQL, are the contract of all that reads. Behind it stands the file
+of a folder, or the database that several machines share (`reading_source.py` chooses), whose tables are virtual here.
+Reading never disturbs a crawl that is running: a crawl.db is in WAL mode, a server gives a snapshot, and nothing here
+can write. The views are made anew for each connection, in memory, so a collection of any age has them.
 """
 
 from __future__ import annotations
@@ -9,16 +11,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
 
-from lycosa.errors import CollectionError
+from lycosa.collection.reading_source import choose_source, folder_of
+from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.errors import translate
+
+if TYPE_CHECKING:
+    from lycosa.frontier.postgres.address import SharedCollection
+    from lycosa.frontier.postgres.snapshot_reader import SnapshotReader
 
 Row = tuple[Any, ...]
 
@@ -51,9 +59,31 @@ VIEWS = {
 _ALLOWED = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
 
 
-def connect(folder: str | os.PathLike[str]) -> apsw.Connection:
+#: What quarries extracted here stands in the folder, not in the shared database.
+_OWN_TABLES = frozenset({"record", "extracted", "guest"})
+
+
+class SharedConnection(apsw.Connection):
+    """A connection whose tables are those of a shared database."""
+
+    reader: SnapshotReader
+
+    def interrupt(self) -> None:
+        """End what is under way, here and on the server."""
+        super().interrupt()
+        self.reader.cancel()
+
+    def close(self, force: bool = False) -> None:
+        super().close(force)
+        self.reader.close()
+
+
+def connect(place: str | os.PathLike[str]) -> apsw.Connection:
     """Open a collection's database for reading; the caller closes it."""
-    folder = Path(folder)
+    folder = folder_of(place)
+    source = choose_source(folder)
+    if source.shared is not None:
+        return _connect_shared(source.shared, folder)
     path = folder / "crawl.db"
     _refuse_missing(folder, path)
     try:
@@ -67,6 +97,40 @@ def connect(folder: str | os.PathLike[str]) -> apsw.Connection:
     return connection
 
 
+def _connect_shared(shared: SharedCollection, folder: Path) -> SharedConnection:
+    try:
+        from lycosa.frontier.postgres.snapshot_reader import SnapshotReader
+        from lycosa.frontier.postgres.virtual_tables import add_tables
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"A collection in a database needs the module {error.name}: pip install 'lycosa[cluster]'."
+        ) from None
+    connection = SharedConnection("", flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI)
+    connection.reader = SnapshotReader(shared.address, shared.name)
+    connection.reader.holds = lambda: connection.in_transaction
+    own = folder / "crawl.db"
+    but = _OWN_TABLES if own.is_file() else frozenset()
+    add_tables(connection, connection.reader, but=but)
+    if but:
+        connection.execute("ATTACH ? AS copy", (f"{own.resolve().as_uri()}?mode=ro",))
+        for name in but:
+            connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM copy.{name}")
+    _add_views(connection)
+    return connection
+
+
+@contextmanager
+def snapshot(connection: apsw.Connection) -> Iterator[None]:
+    """Read everything in the block as of one instant, also while a crawl is writing."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
+        if isinstance(connection, SharedConnection):
+            connection.reader.end_snapshot()
+
+
 def rows(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -> Iterator[Row]:
     """The rows of a statement of ours."""
     try:
@@ -74,7 +138,7 @@ def rows(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -
     except (apsw.ConnectionClosedError, apsw.CursorClosedError):
         raise CollectionError("The collection was closed while it was being read: read it before that.") from None
     except apsw.Error as problem:
-        raise translate(problem, Path(connection.filename)) from None
+        raise translate(problem, Path(connection.filename or "The database")) from None
 
 
 #: Bytes of one value that a statement of a user may make.
@@ -89,6 +153,8 @@ def guard(connection: apsw.Connection, *, seconds: float) -> None:
     if seconds > 0:
         end = time.monotonic() + seconds
         connection.set_progress_handler(lambda: time.monotonic() > end, 100_000)
+        if isinstance(connection, SharedConnection):
+            connection.reader.limit_time(seconds)
 
 
 def _refuse_missing(folder: Path, path: Path) -> None:

@@ -13,6 +13,7 @@ import apsw
 
 from lycosa.collection import database
 from lycosa.collection.database import Row
+from lycosa.collection.reading_source import folder_of
 from lycosa.errors import LycosaError, UsageError
 from lycosa.output.table import Value
 
@@ -41,21 +42,22 @@ def select(
 
     `beside` has databases of missions by the name before their tables.
     """
+    folder = folder_of(folder)
     connection = database.connect(folder)
-    if "analysis." in sql and (analysis := Path(folder) / ANALYSIS).exists():
+    if "analysis." in sql and (analysis := folder / ANALYSIS).exists():
         connection.execute("ATTACH ? AS analysis", (str(analysis),))  # what `lycosa analyse` left
     for name, path in (beside or {}).items():
-        with _translated(connection, seconds):
+        with _translated(connection, folder, seconds):
             connection.execute(f"ATTACH ? AS {name}", (str(path),))
     database.guard(connection, seconds=seconds)
     cursor = connection.cursor()
     try:
-        with _translated(connection, seconds):
+        with _translated(connection, folder, seconds):
             statement, columns = _find_statement(cursor, sql, values)
     except BaseException:
         connection.close(True)
         raise
-    rows = _rows(connection, cursor, statement, values, seconds=seconds)
+    rows = _rows(connection, cursor, statement, values, folder=folder, seconds=seconds)
     first = next(rows, None)
     return QueryResult(columns, iter(()) if first is None else _chain(first, rows))
 
@@ -84,18 +86,18 @@ def _find_statement(cursor: apsw.Cursor, sql: str, values: Sequence[Value]) -> t
     return statements[0]
 
 
-def _names(connection: apsw.Connection) -> str:
+def _names(connection: apsw.Connection, folder: Path) -> str:
     """What can stand after FROM."""
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     names = f"Views: pages, urls, {', '.join(database.VIEWS)}; tables: {', '.join(name for (name,) in tables)}"
     beside = "".join(_describe_attached(connection))
-    return f"{names}; {beside}{_describe_analysis(Path(connection.filename).with_name(ANALYSIS))}."
+    return f"{names}; {beside}{_describe_analysis(folder / ANALYSIS)}."
 
 
 def _describe_attached(connection: apsw.Connection) -> Iterator[str]:
     """The views of databases that missions brought."""
     for name in connection.db_names():
-        if name not in ("main", "temp", "analysis"):
+        if name not in ("main", "temp", "copy", "analysis"):
             views = connection.execute(f"SELECT name FROM {name}.sqlite_schema WHERE type = 'view' ORDER BY name")
             yield f"{name}: {', '.join(view for (view,) in views)}; "
 
@@ -120,10 +122,10 @@ def _chain(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _rows(
-    connection: apsw.Connection, cursor: apsw.Cursor, sql: str, values: Sequence[Value], *, seconds: float
+    connection: apsw.Connection, cursor: apsw.Cursor, sql: str, values: Sequence[Value], *, folder: Path, seconds: float
 ) -> Iterator[Row]:
     try:
-        with _translated(connection, seconds):
+        with _translated(connection, folder, seconds):
             yield from cursor.execute(sql, values)
     finally:
         cursor.close(True)
@@ -131,7 +133,7 @@ def _rows(
 
 
 @contextmanager
-def _translated(connection: apsw.Connection, seconds: float) -> Iterator[None]:
+def _translated(connection: apsw.Connection, folder: Path, seconds: float) -> Iterator[None]:
     """Turn errors of SQLite into sentences."""
     try:
         yield
@@ -142,6 +144,8 @@ def _translated(connection: apsw.Connection, seconds: float) -> Iterator[None]:
     except apsw.BindingsError as problem:
         raise UsageError(f"The query needs other values than it was given ({problem}).") from None
     except apsw.SQLError as problem:
-        raise UsageError(f"The query cannot be run: {problem}. {_names(connection)}") from None
+        if "may not be modified" in str(problem):  # what stands on a server
+            raise UsageError(_READS) from None
+        raise UsageError(f"The query cannot be run: {problem}. {_names(connection, folder)}") from None
     except apsw.Error as problem:
         raise LycosaError(f"The query ended with an error: {problem}.") from None

@@ -141,8 +141,23 @@ def named_collection(word: str | None, option: str | None) -> str:
 def collection_option(command: Command) -> Command:
     """Add the option that names the collection to look at."""
     return click.option(
-        "-c", "--collection", default=default_collection, metavar="DIR", help="Folder of the collection."
+        "-c",
+        "--collection",
+        default=default_collection,
+        metavar="DIR",
+        callback=lambda _context, _parameter, value: refuse_address(value),
+        help="Folder of the collection.",
     )(command)
+
+
+def refuse_address(word: str) -> str:
+    """The folder of a collection; refuses one in a database, beside which nothing can be written."""
+    if word.startswith(("postgresql:", "postgres:")):
+        raise UsageError(
+            "The collection is one in a database, and this needs a folder to write to: bring it to one first, with"
+            " lycosa copy ADDRESS DIR --leave-archive."
+        )
+    return word
 
 
 def format_option(command: Command) -> Command:

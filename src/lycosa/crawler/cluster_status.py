@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from msgspec import Struct
 
 from lycosa.collection.metrics import CollectionFigures, list_metrics
+from lycosa.collection.reading_source import SharedPlaces
 from lycosa.collection.status import running_crawl
 from lycosa.crawler.frontier_choice import load_postgres
 from lycosa.frontier.contract import MachineStatus
-from lycosa.frontier.postgres.address import check_address, machine_of, name_of
+from lycosa.frontier.postgres.address import machine_of
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.prometheus import MetricFamily, single
 from lycosa.output.wording import counted
@@ -41,27 +41,9 @@ class ClusterStatus(Struct):
     running: int  # process id of the crawl on this machine; 0: none runs here
 
 
-class SharedPlaces(Struct, frozen=True):
-    """Where a shared collection lies."""
-
-    database: str
-    archive: str  # the store of its archive files; empty: they stay on the machines
-
-
-def find_shared(folder: Path) -> SharedPlaces | None:
-    """The places of a collection in a database, as its lycosa.toml has them; None for others."""
-    try:
-        keep = tomllib.loads((folder / "lycosa.toml").read_text(encoding="utf-8")).get("keep")
-    except (OSError, ValueError):
-        return None
-    if not isinstance(keep, dict) or not keep.get("database"):
-        return None
-    return SharedPlaces(str(keep["database"]), str(keep.get("archive") or ""))
-
-
 def read_cluster_status(places: SharedPlaces, folder: Path) -> ClusterStatus:
     """Ask the database; CollectionError where it cannot be reached."""
-    address, name = check_address(places.database), name_of(folder)
+    address, name = places.collection.address, places.name
     frontier = load_postgres()(address, name, machine=machine_of(folder), patience_s=PATIENCE_S)
     try:
         states = frontier.counts()

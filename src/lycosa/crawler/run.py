@@ -37,7 +37,7 @@ from lycosa.errors import CollectionError, Damaged, DiskFull, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.frontier.contract import UNIFORM, Frontier, RunFrontier, SharedFrontier, suspended
-from lycosa.frontier.postgres.address import machine_of, name_of
+from lycosa.frontier.postgres.address import SharedCollection, machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.guarded_quarry import warm
 from lycosa.intake.link_scoring import LinkScoring
@@ -358,7 +358,7 @@ def _late_seeds(
 
 def _refresh_copy(mission: Mission, folder: Path) -> None:
     """Bring what the database holds to this machine, where everything that reads a collection finds it."""
-    from lycosa.repair.copy import SharedCollection, refresh_copy
+    from lycosa.repair.copy import refresh_copy
 
     refresh_copy(SharedCollection(mission.keep.database, name_of(folder)), folder)
 

@@ -75,9 +75,9 @@ _HOLDER = """
         UNION ALL SELECT seq FROM content WHERE seq > (SELECT upto FROM moved WHERE name = 'content') AND digest = ?1
         LIMIT 1)"""
 #: Those of the host that come first: a higher score, or the same and an earlier finding.
-_HIGHER = "SELECT 1 FROM url INDEXED BY pending WHERE state = 0 AND host = ? AND score > ? LIMIT ?"
-_EARLIER = "SELECT 1 FROM url INDEXED BY pending WHERE state = 0 AND host = ? AND score = ? AND n < ? LIMIT ?"
-_PENDING = "SELECT 1 FROM url INDEXED BY pending WHERE state = 0 AND host = ? LIMIT ?"
+_HIGHER = "SELECT 1 FROM url WHERE state = 0 AND host = ? AND score > ? LIMIT ?"
+_EARLIER = "SELECT 1 FROM url WHERE state = 0 AND host = ? AND score = ? AND n < ? LIMIT ?"
+_PENDING = "SELECT 1 FROM url WHERE state = 0 AND host = ? LIMIT ?"
 
 
 _IN_INDEX = "SELECT n FROM known WHERE host = ? AND id = ?"

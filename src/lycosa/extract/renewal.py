@@ -16,6 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from lycosa.collection.reading_source import mark_source
 from lycosa.errors import LycosaError
 
 NICE = 10
@@ -50,7 +51,7 @@ _lock = threading.Lock()
 def renew(module: str, folder: Path, *, wait_s: float = _WAIT_S) -> bool:
     """Have a module bring up to date what it keeps for a collection; whether that is done for what the crawl holds."""
     key = module, folder
-    mark = mark_collection(folder)
+    mark = mark_source(folder)
     with _lock:
         run = _runs.get(key)
         if run is None or (run.wait(0) and run.mark != mark and _is_time(run)):
@@ -64,18 +65,6 @@ def renew(module: str, folder: Path, *, wait_s: float = _WAIT_S) -> bool:
 
 def _is_time(run: _Run) -> bool:
     return time.monotonic() - run.ended > max(_LEAST_S, _PACE * (run.ended - run.began))
-
-
-def mark_collection(folder: Path) -> str:
-    """A short text that is another one when something was written to the crawl's database."""
-    marks = []
-    for name in ("crawl.db", "crawl.db-wal"):
-        try:
-            found = (folder / name).stat()
-            marks.append(f"{found.st_size}:{found.st_mtime_ns}" if found.st_size else "0")
-        except OSError:
-            marks.append("0")
-    return " ".join(marks)
 
 
 def run_renewal(work: Callable[[Path], object], folder: str) -> int:

@@ -15,39 +15,26 @@ from typing import Any
 
 import apsw
 import psycopg
-from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.archive.segment_places import SegmentPlace, read_places, segment_size, write_places
 from lycosa.archive.segment_store import open_place, open_store
 from lycosa.collection.lock import lock
+from lycosa.collection.reading_source import COPIED, choose_source, pin_to_copy
+from lycosa.collection.status import running_crawl
 from lycosa.config.loading import load
 from lycosa.config.toml_writer import to_toml
 from lycosa.disk import make_fault, replace_text, sync_folder
-from lycosa.errors import CollectionError, UsageError
+from lycosa.errors import CollectionError
 from lycosa.frontier.postgres import schema
-from lycosa.frontier.postgres.address import check_address
+from lycosa.frontier.postgres.address import SharedCollection
 from lycosa.frontier.postgres.connection import connect, translate
+from lycosa.frontier.postgres.shared_state import read_clock
 from lycosa.frontier.postgres.transfer import from_file, refuse_filled, to_file
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.output.wording import counted
 
 _KEPT = ("record", "extracted", "guest")
-
-
-class SharedCollection(Struct, frozen=True):
-    """A collection in a database."""
-
-    address: str
-    name: str
-
-
-def parse_shared(text: str) -> SharedCollection:
-    """The collection that an address with `#NAME` behind it means."""
-    address, _, name = text.partition("#")
-    if not name:
-        raise UsageError(f"{text[:80]} names no collection; allowed: postgresql://HOST/DATABASE#NAME.")
-    return SharedCollection(check_address(address), schema.check_name(name))
 
 
 def copy_to_database(folder: Path, target: SharedCollection, *, archive: str = "") -> str:
@@ -168,6 +155,31 @@ def _make_own(folder: Path) -> None:
         database.close()
 
 
+def bring_copy(folder: Path) -> str:
+    """Bring the copy of a shared collection in a folder up to date, and let this program read it; says what was done.
+
+    While a crawl runs there, the copy that it has is what is read.
+    """
+    shared = choose_source(folder).shared
+    said = ""
+    if shared is not None and not running_crawl(folder):
+        with lock(folder) as hold:
+            count = refresh_copy(shared, folder)
+            hold.record_state(folder / "crawl.db")
+        said = (
+            f"{counted(count, 'URL')} of the collection {shared.name} were copied to {folder}, to work on them there."
+        )
+    elif shared is not None and not (folder / "crawl.db").is_file():
+        raise CollectionError(
+            f"A crawl is running in {folder}, which has no copy of the collection yet: wait for it to end, or bring"
+            f" one to another folder with lycosa copy {shared.address}#{shared.name} DIR --leave-archive."
+        )
+    elif shared is not None:
+        said = f"A crawl is running in {folder}: this works on the copy of the run before."
+    pin_to_copy(folder)
+    return said
+
+
 def refresh_copy(source: SharedCollection, folder: Path) -> int:
     """The same for who holds the collection already; returns how many URLs it has."""
     path, unfinished = folder / "crawl.db", folder / "crawl.db.new"
@@ -177,7 +189,9 @@ def refresh_copy(source: SharedCollection, folder: Path) -> int:
             if not schema.exists(connection, source.name):
                 raise CollectionError(f"There is no collection {source.name} in the database.")
             SqliteFrontier.create(unfinished, mission_toml="", now=time.time())
+            began = read_clock(connection)
             count = to_file(connection, source.name, unfinished)
+            _note_time(unfinished, began)
             rows = connection.execute("SELECT name, size, place FROM warc WHERE place <> '' ORDER BY name").fetchall()
     except psycopg.Error as problem:
         raise translate(problem) from problem
@@ -190,6 +204,15 @@ def refresh_copy(source: SharedCollection, folder: Path) -> int:
     unfinished.rename(path)
     sync_folder(folder)
     return count
+
+
+def _note_time(database: Path, began: float) -> None:
+    """Record as of when the copy is, by the server's clock."""
+    target = apsw.Connection(str(database))
+    try:
+        target.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (COPIED, began))
+    finally:
+        target.close()
 
 
 def _keep_records(old: Path, new: Path) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection import database
+from lycosa.collection.reading_source import find_shared
 from lycosa.collection.status import LastRun, killed_crawl, running_crawl
 from lycosa.errors import CollectionError, Damaged, LycosaError
 from lycosa.model import State
@@ -173,9 +174,10 @@ def database_bytes(folder: Path) -> int:
 
 
 def _stamp(folder: Path) -> object:
-    """What changes when a collection does; a running crawl is asked again every two seconds."""
+    """What changes when a collection does; a crawl that runs, here or elsewhere, is asked again every two seconds."""
     running = running_crawl(folder)
-    return stamp_of_files(folder), running, int(time.time() / 2) if running else 0
+    is_live = running or find_shared(folder) is not None
+    return stamp_of_files(folder), running, int(time.time() / 2) if is_live else 0
 
 
 def stamp_of_files(folder: Path) -> object:

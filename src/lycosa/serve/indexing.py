@@ -24,10 +24,11 @@ from lycosa.analysis.run import AnalysisOptions
 from lycosa.analysis.search import NAME, SearchIndex
 from lycosa.collection.collection import Collection
 from lycosa.collection.lock import lock
+from lycosa.collection.reading_source import mark_source
 from lycosa.errors import CollectionError, LycosaError
 from lycosa.missions import registry
 from lycosa.serve.link_index import refresh_links
-from lycosa.serve.list_index import database_mark, index_folder, opened_index
+from lycosa.serve.list_index import index_folder, opened_index
 
 NICE = 15
 SMALL_URLS = 3000  # of a collection whose lists are brought up to date before they are shown
@@ -72,7 +73,7 @@ class Indexing:
             pages = int(index.meta("pages") or 0)
             words, problem = str(index.meta("words") or ""), str(index.meta("problem") or "")
             is_current = index.is_current(folder)
-        mark = database_mark(folder)
+        mark = mark_source(folder)
         if words != mark or not is_current:
             self._start(folder, place, mark)
         running = self._is_running(folder)
@@ -115,7 +116,7 @@ class Indexing:
 def bring_up_to_date(folder: Path, place: Path) -> None:
     """Bring the index of the lists and that of the words up to date."""
     with Collection(folder) as collection, opened_index(place) as index:
-        mark = database_mark(folder)
+        mark = mark_source(folder)
         index.refresh(collection, report=lambda share: index.set_meta(share=share))
         index.set_meta(share=1.0, problem="")
         for _ in refresh_links(index, collection):

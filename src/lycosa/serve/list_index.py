@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from lycosa.collection.collection import Collection
+from lycosa.collection.reading_source import mark_source
 from lycosa.collection.side_database import open_versioned, translated
 from lycosa.serve.list_definitions import LISTS, ListDefinition
 
@@ -87,7 +88,7 @@ class ListIndex:
         """Bring every list up to date; `report` is told how much is done. Returns how many items changed."""
         began = time.time()
         self.db.execute(f"PRAGMA cache_size = -{8 * _CACHE_KIB}")
-        mark = database_mark(collection.path)
+        mark = mark_source(collection.path)
         changed = 0
         for at, one in enumerate(LISTS.values()):
             for share, count in self._refresh(collection, one):
@@ -98,7 +99,7 @@ class ListIndex:
 
     def is_current(self, folder: Path) -> bool:
         """Whether nothing was written to the collection since the last refresh."""
-        return bool(self.meta("mark") == database_mark(folder))
+        return bool(self.meta("mark") == mark_source(folder))
 
     def _refresh(self, collection: Collection, one: ListDefinition) -> Iterator[tuple[float, int]]:
         first, last = next(collection.rows(one.span))
@@ -209,18 +210,6 @@ def _stretches(first: int, last: int, stride: int) -> Iterator[tuple[int, int, i
         return
     for nth in range(first // stride, last // stride + 1):
         yield nth, nth * stride, (nth + 1) * stride - 1
-
-
-def database_mark(folder: Path) -> str:
-    """Changes whenever something is written to the crawl's database."""
-    marks = []
-    for name in ("crawl.db", "crawl.db-wal"):
-        try:
-            found = (folder / name).stat()
-            marks.append(f"{found.st_size}:{found.st_mtime_ns}" if found.st_size else "0")
-        except OSError:
-            marks.append("0")
-    return " ".join(marks)
 
 
 @cache

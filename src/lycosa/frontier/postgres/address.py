@@ -8,11 +8,20 @@ import socket
 from pathlib import Path
 
 import xxhash
+from msgspec import Struct
 
 from lycosa.errors import UsageError
 
 FORM = "postgresql://[USER@]HOST[:PORT]/DATABASE"
+_NAME = r"[a-z_][a-z0-9_]{0,40}"
 _PASSWORD = r"://[^/@:]*:[^/@]+@|[?&]password="
+
+
+class SharedCollection(Struct, frozen=True):
+    """A collection in a database."""
+
+    address: str
+    name: str
 
 
 def is_address(text: str) -> bool:
@@ -30,6 +39,23 @@ def check_address(address: str) -> str:
             " Put the password into the environment as PGPASSWORD, or into the file ~/.pgpass."
         )
     return address
+
+
+def parse_shared(text: str) -> SharedCollection:
+    """The collection that an address with `#NAME` behind it means."""
+    address, _, name = text.partition("#")
+    if not name:
+        raise UsageError(f"{text[:80]} names no collection; allowed: postgresql://HOST/DATABASE#NAME.")
+    return SharedCollection(check_address(address), check_name(name))
+
+
+def check_name(name: str) -> str:
+    """The name of a collection in a database, if it can be one."""
+    if not re.fullmatch(_NAME, name):
+        raise UsageError(
+            f'A collection in a database cannot be named "{name[:60]}"; allowed: at most 41 of a-z, 0-9 and _.'
+        )
+    return name
 
 
 def name_of(folder: Path) -> str:

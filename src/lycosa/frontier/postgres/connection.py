@@ -18,6 +18,7 @@ from psycopg import errors
 
 from lycosa.errors import CollectionError, DiskFull, LycosaError
 from lycosa.frontier.postgres import schema
+from lycosa.frontier.postgres.address import check_name
 
 R = TypeVar("R")
 Values = Sequence[object] | Mapping[str, object]
@@ -48,7 +49,7 @@ class PostgresConnection:
 
     def __init__(self, address: str, name: str, *, patience_s: float = PATIENCE_S) -> None:
         self.address = address
-        self.name = schema.check_name(name)
+        self.name = check_name(name)
         self.patience_s = patience_s
         self.round = 1
         self.opened = 0  # how often; what was made for one connection is gone with it
@@ -172,10 +173,10 @@ class PostgresConnection:
                 raise translate(problem) from problem
 
 
-def connect(address: str) -> psycopg.Connection:
-    """Connect to a server, or say in one sentence why that cannot be."""
+def connect(address: str, *, options: str = _OPTIONS, timeout_s: int = 10) -> psycopg.Connection:
+    """Connect to a server."""
     return psycopg.connect(
-        address, autocommit=True, connect_timeout=10, options=_OPTIONS, application_name="lycosa", **_ALIVE
+        address, autocommit=True, connect_timeout=timeout_s, options=options, application_name="lycosa", **_ALIVE
     )
 
 

@@ -29,6 +29,7 @@ from lycosa.frontier.postgres import (
     segments,
     statistics,
 )
+from lycosa.frontier.postgres.address import check_name
 from lycosa.frontier.postgres.batch_transaction import PostgresBatch
 from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, connect, translate
 from lycosa.frontier.postgres.leases import PostgresLeases
@@ -164,7 +165,7 @@ class PostgresFrontier:
     @staticmethod
     def create(address: str, name: str, *, mission_toml: str, now: float | None = None) -> bool:
         """Make an empty collection; False where there is one of this name."""
-        schema.check_name(name)
+        check_name(name)
         try:
             with connect(address) as connection:
                 return schema.create(

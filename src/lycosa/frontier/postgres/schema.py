@@ -6,12 +6,10 @@ A row number is `part << 44 | number`: it says where its row lies, so that Citus
 
 from __future__ import annotations
 
-import re
-
 import psycopg
 from psycopg import sql
 
-from lycosa.errors import CollectionError, UsageError
+from lycosa.errors import CollectionError
 from lycosa.frontier.partitions import PARTITIONS
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
@@ -22,8 +20,6 @@ NUMBERS = (1 << NUMBER_BITS) - 1
 NUMBERS_AT_ONCE = 1000
 #: Counters are spread over so many rows each, so that workers do not wait for each other.
 SHARDS = 64
-
-_NAME = r"[a-z_][a-z0-9_]{0,40}"
 
 _MACHINE = """
 -- What each machine did in its run; times by the server's clock.
@@ -117,15 +113,6 @@ _UPGRADES: dict[int, str] = {1: _MACHINE, 2: f"{_STATISTICS} ANALYZE url"}
 def part_of_row(n: int) -> int:
     """The partition of a row number."""
     return n >> NUMBER_BITS
-
-
-def check_name(name: str) -> str:
-    """The name of a collection in a database, if it can be one."""
-    if not re.fullmatch(_NAME, name):
-        raise UsageError(
-            f'A collection in a database cannot be named "{name[:60]}"; allowed: at most 41 of a-z, 0-9 and _.'
-        )
-    return name
 
 
 def create(connection: psycopg.Connection, name: str, *, mission_toml: str, now: float) -> bool:

@@ -147,6 +147,8 @@ def _file_insert(table: CopiedTable) -> str:
     """The statement that puts a row into a crawl.db."""
     if table.name == "link":
         return "INSERT INTO link (key, links) VALUES (? << 20 | ?, ?)"
+    if table.name == "content":
+        return "INSERT INTO content (seq, digest, n, round) VALUES (?2 << 20 | ?3, ?1, ?2, ?3)"
     return f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({', '.join('?' * len(table.columns))})"
 
 
@@ -154,6 +156,8 @@ def _read_database(connection: psycopg.Connection, table: CopiedTable) -> Iterat
     """The rows of a table in the order of finding, with the numbers that they have in a crawl.db."""
     masked = (f'"{column}" & {NUMBERS}' if column in ("n", "parent") else f'"{column}"' for column in table.columns)
     order = f"n & {NUMBERS}" if table.has_number else "1"
+    if table.name == "record":
+        order += ", round, quarry, ctid"
     with connection.cursor(name=f"copy_{table.name}", binary=True) as cursor:
         cursor.itersize = CHUNK
         cursor.execute(f"SELECT {', '.join(masked)} FROM {table.name} ORDER BY {order}".encode())
@@ -250,7 +254,9 @@ def _send_counters(connection: psycopg.Connection, source: apsw.Connection) -> N
         cursor.executemany("INSERT INTO stat VALUES (0, %s, %s, %s)", stats)
         figures: Any = source.execute("SELECT name, key, count FROM figure").fetchall()
         cursor.executemany("INSERT INTO figure VALUES (0, %s, %s, %s)", figures)
-        metas: Any = source.execute("SELECT key, CAST(value AS TEXT) FROM meta WHERE key <> 'schema'").fetchall()
+        metas: Any = source.execute(
+            "SELECT key, CAST(value AS TEXT) FROM meta WHERE key NOT IN ('schema', 'copied')"
+        ).fetchall()
         cursor.executemany(
             "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value", metas
         )
@@ -262,8 +268,12 @@ def _write_counters(connection: psycopg.Connection, target: apsw.Connection) -> 
     figures = connection.execute("SELECT name, key, sum(count)::bigint FROM figure GROUP BY 1, 2").fetchall()
     target.executemany("INSERT OR REPLACE INTO figure VALUES (?, ?, ?)", [row for row in figures if row[2]])
     for key, value in connection.execute("SELECT key, value FROM meta WHERE key <> 'schema'"):
-        kind = {"round": int, "created": float}.get(key, str)
-        target.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, kind(value)))
+        target.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, read_meta(key, value)))
+
+
+def read_meta(key: str, value: str) -> object:
+    """A value of the table of facts as a crawl.db has it."""
+    return {"round": int, "created": float}.get(key, str)(value)
 
 
 def refuse_filled(connection: psycopg.Connection, name: str) -> None:

@@ -48,7 +48,7 @@ NEWEST_COPY = "page.round = (SELECT max(round) FROM page AS later WHERE later.n 
 COPY_AFTER = """
 page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n AND later.round <= {0:d})
 AND NOT coalesce((
-    SELECT event = 'gone' FROM visit INDEXED BY turned WHERE visit.n = page.n AND visit.round <= {0:d}
+    SELECT event = 'gone' FROM visit WHERE visit.n = page.n AND visit.round <= {0:d}
     AND event IN ('gone', 'back') ORDER BY visit.round DESC LIMIT 1), 0)"""
 
 #: The pages as people read them; put one of the two conditions in.
@@ -79,7 +79,8 @@ CREATE TABLE guest (
 
 _STATE_WORDS = " ".join(f"WHEN {int(state)} THEN '{name}'" for state, name in STATE_NAMES.items())
 
-_VIEWS = f"""
+#: The views of a crawl.db.
+VIEWS = f"""
 DROP VIEW IF EXISTS urls;
 CREATE VIEW urls AS
     SELECT url.n, url.url, host.name AS host, CASE url.state {_STATE_WORDS} END AS state, url.reason, url.http,
@@ -115,7 +116,8 @@ CREATE INDEX turned ON visit (n, round) WHERE event IN ('gone', 'back');
 CREATE TABLE lastmod (n INTEGER PRIMARY KEY, modified REAL);
 """
 
-_TABLES = f"""
+#: All tables and views of a crawl.db.
+TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 CREATE TABLE part (
@@ -176,7 +178,7 @@ CREATE TABLE strike (n INTEGER PRIMARY KEY, count INTEGER);
 -- Counted as it happens, because counting ten million rows takes seconds.
 CREATE TABLE stat (state INTEGER, reason TEXT, count INTEGER, PRIMARY KEY (state, reason)) WITHOUT ROWID;
 CREATE TABLE figure (name TEXT, key TEXT, count INTEGER, PRIMARY KEY (name, key)) WITHOUT ROWID;
-{_ROUND_TABLES}{_VIEWS}"""
+{_ROUND_TABLES}{VIEWS}"""
 
 #: What brings a database of each version to the next one.
 _UPGRADES = {
@@ -207,7 +209,7 @@ INSERT INTO figure SELECT 'pages', '', count FROM figure WHERE name = 'stored' A
 INSERT INTO figure SELECT 'new', '1', count(*) FROM page JOIN url USING (n) WHERE url.via IS NOT 'sitemap';
 INSERT INTO figure SELECT 'answers', '1', total(count) FROM figure WHERE name = 'status';
 """,
-    4: f"ALTER TABLE page ADD COLUMN rendered INTEGER NOT NULL DEFAULT 0;{_VIEWS}",
+    4: f"ALTER TABLE page ADD COLUMN rendered INTEGER NOT NULL DEFAULT 0;{VIEWS}",
     5: """
 ALTER TABLE host ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE host ADD COLUMN wrong INTEGER NOT NULL DEFAULT 0;""",
@@ -242,7 +244,7 @@ def create(path: Path, *, mission_toml: str, now: float) -> None:
 def _fill(db: apsw.Connection, *, mission_toml: str, now: float) -> None:
     with db:  # all or nothing
         db.execute(f"PRAGMA application_id = {APPLICATION}")
-        db.execute(_TABLES)
+        db.execute(TABLES)
         db.executemany("INSERT INTO part (part) VALUES (?)", ((part,) for part in range(PARTITIONS)))
         db.executemany("INSERT INTO moved VALUES (?, 0, '')", (("url",), ("content",)))
         rows = {"schema": VERSION, "created": now, "mission": mission_toml, "round": 1}
