@@ -22,7 +22,7 @@ from lycosa.archive import http_head as head_block
 from lycosa.archive import unstored_log
 from lycosa.archive.gzip_members import pack
 from lycosa.archive.reader import iter_records, read_record
-from lycosa.archive.writer import ArchiveWriter
+from lycosa.archive.writer import ArchiveWriter, is_written
 from lycosa.errors import DiskFull
 from lycosa.model import WarcRow
 
@@ -54,6 +54,24 @@ def test_an_answer_becomes_a_response_and_a_request_that_every_reader_accepts(tm
     assert response[3]["WARC-Date"] == "2023-11-14T22:13:20.250000Z"
     assert response[3]["WARC-Identified-Payload-Type"] == "text/html"
     assert [kind for kind, _ in read_fastwarc(tmp_path / name)] == ["warcinfo", "response", "request"]
+
+
+def test_a_file_that_is_old_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once all of it is on disk, also while nothing comes: others see that, and the next answer begins another."""
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    with ArchiveWriter(tmp_path, prefix="p", max_bytes=0, max_age_s=60.0, software="", info={}) as archive:
+        name, _, _ = add(archive, make_answer())
+        now = 161.0
+        archive.retire()
+        assert is_written(tmp_path / name)  # it was not flushed yet
+        assert archive.flush() == (name, (tmp_path / name).stat().st_size)
+        archive.retire()
+        assert not is_written(tmp_path / name)
+        other, _, _ = add(archive, make_answer())
+        archive.flush()
+        archive.retire()
+        assert other != name and is_written(tmp_path / other)
 
 
 def test_what_cannot_be_squeezed_does_not_grow() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Said, run
-from support.loopback import Web, html
+from support.loopback import Reply, Web, html
 from support.postgres_server import PostgresServer, find_programs, running_server
 
 from lycosa import Collection
@@ -55,6 +55,26 @@ def test_a_machine_keeps_nothing_that_the_store_has(server: PostgresServer, web:
     with Collection(folder) as collection:
         assert len([page.body for page in collection if page.body and not page.problem]) == 31
     assert run("verify", "-c", str(folder)).code == 0
+
+
+def test_old_files_are_moved_while_the_crawl_runs(
+    server: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is far from full is in the store before the last page is fetched."""
+    monkeypatch.setattr("lycosa.crawler.archive_moving.LOOK_S", 0.1)
+    store, folder, there = tmp_path / "store", tmp_path / "old", list[Path]()
+
+    def look(address: str) -> Reply | None:
+        there.extend(store.iterdir() if address == "a.test/29" else ())
+        return html() if address == "a.test/29" else None
+
+    web.make = look
+    del web.pages["a.test/29"]
+    old = ("--set", "keep.warc_bytes=1000000", "--set", "keep.warc_age_s=0.3", "--delay", "0.1", "--quiet")
+    assert crawl(web, folder, server, store, *old).code == 0
+    assert there and len(list(store.iterdir())) > len(there) and all(places(server, "old").values())
+    with Collection(folder) as collection:
+        assert len([page.body for page in collection if page.body and not page.problem]) == 31
 
 
 def test_what_a_kill_left_undone_is_done_by_the_next_run(server: PostgresServer, web: Web, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import hashlib
 import os
 import re
@@ -78,17 +79,22 @@ class ArchiveWriter:
         *,
         prefix: str,
         max_bytes: int,
+        max_age_s: float = 0.0,
         software: str,
         info: Mapping[str, str],
         dense: bool = False,
         requests: bool = True,
     ) -> None:
-        """`dense`: spend time to make it smaller; `requests`: keep what was asked for as well."""
+        """After so many bytes or seconds (0: never) another file is begun. `dense`: spend time to make it smaller;
+        `requests`: keep what was asked for as well.
+        """
         self._folder = Path(folder)
         self._dense = dense
         self._requests = requests
         self._prefix = prefix
         self._max_bytes = max_bytes
+        self._max_age_s = max_age_s
+        self._opened_at = 0.0  # time.monotonic()
         self._fields = {
             "software": software,
             "format": "WARC File Format 1.1",
@@ -230,13 +236,22 @@ class ArchiveWriter:
         The frontier must hear of `side_files` at once. The `last` time, nothing is left in a side file.
         """
         if self._unstored_lines:
-            if last or self._unstored_bytes >= _UNSTORED_BYTES:
+            if last or self._unstored_bytes >= _UNSTORED_BYTES or self._is_old:
                 self._gather_unstored()
             else:
                 self._write_side_file()
         self._append()
-        self._full = 0 < self._max_bytes <= self._size
+        self._full = 0 < self._max_bytes <= self._size or self._is_old
         return self._name, self._size
+
+    @property
+    def _is_old(self) -> bool:
+        return self._fd >= 0 and 0 < self._max_age_s <= time.monotonic() - self._opened_at
+
+    def retire(self) -> None:
+        """Close a file that is old, if all of it is flushed; the next record begins another."""
+        if self._is_old and not self._filled:
+            self._close_file()
 
     @property
     def side_files(self) -> list[WarcRow]:
@@ -304,11 +319,13 @@ class ArchiveWriter:
             self._sequence += 1
             try:
                 self._fd = os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
+                fcntl.flock(self._fd, fcntl.LOCK_EX)
             except FileExistsError:
                 continue
             except OSError as error:
                 raise self._fault(error) from error
         self._name, self._size, self._synced, self._full, self._unsynced_name = name, 0, 0, False, True
+        self._opened_at = time.monotonic()
         lines = [f"{k}: {_line(v)}\r\n" for k, v in self._fields.items() if v and _FIELD_NAME.fullmatch(k)]
         block = "".join(lines).encode()
         date, digest = self._date(time.time()), _base32(_sha1(block))
@@ -401,6 +418,16 @@ class ArchiveWriter:
             self._second = second
             self._second_text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
         return f"{self._second_text}.{int((at - second) * 1e6):06d}Z".encode()
+
+
+def is_written(path: Path) -> bool:
+    """Whether a process has an archive file open for writing: its writer locks it."""
+    with open(path, "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _word(text: str) -> bytes:

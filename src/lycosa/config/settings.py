@@ -228,9 +228,13 @@ class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True):
     database: str = ""
     """postgresql://[USER@]HOST[:PORT]/DATABASE that several machines share; empty: crawl.db in the folder"""
     archive: str = ""
-    """s3://BUCKET/PREFIX, gs://…, az://… or a folder, to which archive files of a shared crawl are moved when full"""
+    """s3://BUCKET/PREFIX, gs://…, az://… or a folder, to which archive files of a shared crawl are moved when full
+    or old"""
     warc_bytes: Annotated[int, Meta(ge=1024)] = 1_000_000_000
     """bytes after which a new archive file is begun"""
+    warc_age_s: Seconds = 3600.0
+    """seconds after which a new archive file is begun where there is a store (`keep.archive`), so that the old one is
+    moved there; 0: never"""
     mirror: str = ""
     """folder that gets the mirror tree at the end of the crawl; empty: none"""
     index: str = ""

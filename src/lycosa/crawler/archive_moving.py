@@ -1,8 +1,8 @@
 """Moving of archive files to the store of a crawl that several machines share.
 
-A process of its own moves what is full while the workers write, and another one the rest when they have ended: the
-library of the store keeps threads, and the supervisor must be able to fork. A file is removed here when the store has
-all of it and the frontier knows; whatever a kill leaves undone, the next run of this machine does.
+A process of its own moves what is full or old while the workers write, and another one the rest when they have ended:
+the library of the store keeps threads, and the supervisor must be able to fork. A file is removed here when the store
+has all of it and the frontier knows; whatever a kill leaves undone, the next run of this machine does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.archive.segment_store import SegmentStore, StoreFault, check_store, has_threads, open_store
-from lycosa.archive.writer import ASIDE
+from lycosa.archive.writer import ASIDE, is_written
 from lycosa.config.settings import Mission
 from lycosa.crawler.frontier_choice import open_frontier
 from lycosa.errors import CollectionError, LycosaError, UsageError
@@ -71,7 +71,7 @@ class ArchiveMover:
 
     @contextlib.contextmanager
     def moving(self, shared: SharedState) -> Iterator[None]:
-        """Move what is full, in a process of its own, until the workers are told to stop."""
+        """Move what is full or old, in a process of its own, until the workers are told to stop."""
         if not self._mission.keep.archive or has_threads():
             yield
             return
@@ -137,14 +137,14 @@ class ArchiveMover:
             frontier.close()
 
     def _movable(self, frontier: SharedFrontier, *, full: bool) -> list[WarcRow]:
-        """The files that are here as they were committed; `full` ones have a successor of the same worker."""
+        """The files that are here as they were committed; no worker writes to one that is full, or old."""
         rows = sorted((row for row in frontier.warcs() if f"-{ASIDE}-" not in row.name), key=lambda row: row.name)
-        newest = {row.name.rsplit("-", 2)[0]: row.name for row in rows} if full else {}
-        return [row for row in rows if row.name not in newest.values() and self._is_whole(row)]
+        return [row for row in rows if self._is_whole(row, full=full)]
 
-    def _is_whole(self, row: WarcRow) -> bool:
+    def _is_whole(self, row: WarcRow, *, full: bool) -> bool:
+        path = self._archive / row.name
         try:
-            return (self._archive / row.name).stat().st_size == row.size
+            return path.stat().st_size == row.size and not (full and is_written(path))
         except OSError:
             return False
 

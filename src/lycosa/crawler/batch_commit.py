@@ -131,6 +131,10 @@ class BatchWriter:
         """Bytes that wait for the archive."""
         return self._archive.buffered
 
+    def retire_archive(self) -> None:
+        """Let an archive file that is old go to the store, also while nothing is written."""
+        self._archive.retire()
+
     def write(self, batch: Batch, *, owner: str, now: float, last: bool) -> Committed:
         """Make a batch last; the `last` one at once against a loss of power as well. May raise `LeaseLost`."""
         return self.patiently(lambda: self._write(batch, owner, now, last=last))

@@ -101,6 +101,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         folder / "archive",
         prefix=f"{setup.prefix}-{slot:02d}",
         max_bytes=mission.keep.warc_bytes,
+        max_age_s=mission.keep.warc_age_s if mission.keep.archive else 0.0,
         software=f"lycosa/{__version__}",
         info=_warc_info(mission),
         dense=mission.keep.what != "everything",  # few pages are stored, so there is time to make them small

@@ -505,6 +505,7 @@ class Worker:
             self._due_at = self.frontier.next_due(self.partitions.parts)
         if self._due_at is not None and self._due_at > now:
             self._chores_at = min(self._chores_at, self._due_at)
+        self.writer.retire_archive()
         if now >= self._seeds_at:
             self._look_around(now)
         self.rendering.do_chores(now)
