@@ -300,12 +300,14 @@ def test_verbs_take_an_address(address: str, shared: Path) -> None:
         assert "Read from the collection reading of the database" in there.output
         assert said(there.output) == said(here.output)
     done = run("status", "-c", address, "--format", "text")
+    assert f"{address}: " in done.output
     assert "in the database as reading" in done.output
 
 
 def test_a_folder_reads_the_database_where_that_is_newer(shared: Path, postgres: PostgresServer) -> None:
     """A machine that told of itself after the copy was made has more to tell."""
     from lycosa.collection import reading_source
+    from lycosa.repair.copy import bring_copy
 
     with psycopg.connect(postgres.address, autocommit=True) as server:
         (was,) = server.execute("SELECT max(at) FROM reading.machine").fetchone() or (0.0,)
@@ -314,6 +316,12 @@ def test_a_folder_reads_the_database_where_that_is_newer(shared: Path, postgres:
         assert "of the database" in reading_source.choose_source(shared).note
         with Collection(shared) as source:
             assert not source.database.filename
+        assert "were copied to" in bring_copy(shared)  # to work on it there
+        reading_source._pinned.clear()
         server.execute("UPDATE reading.machine SET at = %s", (was,))
         reading_source._choices.clear()
+        with Collection(shared) as source:
+            assert source.database.filename
+        assert bring_copy(shared) == ""
+        reading_source._pinned.clear()
         assert "nothing came since" in reading_source.choose_source(shared).note

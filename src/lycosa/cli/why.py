@@ -45,8 +45,7 @@ def why(addresses: tuple[str, ...], collection: str, form: str | None, links: bo
     with Collection(collection) as source:
         quarry = _load_quarry(source.mission)
         for at, word in enumerate(words):
-            with source.snapshot():
-                explanation = explain(source, word, links=links, quarry=quarry)
+            explanation = explain(source, word, links=links, quarry=quarry)
             if text:
                 click.echo(("\n" if at else "") + format_why(explanation))
             else:
