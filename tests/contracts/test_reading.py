@@ -258,6 +258,33 @@ def test_a_server_that_goes_away_is_one_sentence(tmp_path: Path) -> None:
             assert list(source.rows("SELECT count(*) FROM url")) == [(0,)]
 
 
+def test_a_wrong_password_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said that the server does not let us in, and the password is not said."""
+    from support.postgres_server import running_server
+
+    from lycosa.frontier.postgres.frontier import PostgresFrontier
+
+    with running_server() as server:
+        PostgresFrontier.create(server.address, "guarded", mission_toml="")
+        rules = server.folder / "data" / "pg_hba.conf"
+        rules.write_text(f"local all guest scram-sha-256\n{rules.read_text()}")
+        with psycopg.connect(server.address, autocommit=True) as owner:
+            owner.execute("CREATE ROLE guest LOGIN PASSWORD 'right'")
+            owner.execute("GRANT USAGE ON SCHEMA guarded TO guest")
+            owner.execute("GRANT SELECT ON ALL TABLES IN SCHEMA guarded TO guest")
+            owner.execute("GRANT SELECT ON ALL SEQUENCES IN SCHEMA guarded TO guest")
+            owner.execute("SELECT pg_reload_conf()")
+        address = f"{server.address.replace('postgres@', 'guest@')}#guarded"
+        monkeypatch.setenv("PGPASSWORD", "not-the-right-one")
+        done = run("query", "SELECT n FROM urls ORDER BY n", "-c", address)
+        assert done.code
+        assert "password authentication failed" in done.output
+        assert "not-the-right-one" not in done.output
+        assert "Traceback" not in done.output
+        monkeypatch.setenv("PGPASSWORD", "right")  # of one who may only read
+        assert run("query", "SELECT n FROM urls ORDER BY n", "-c", address).code == 0
+
+
 def test_what_cannot_be_read_is_one_sentence(postgres: PostgresServer) -> None:
     """Another program's schema, a collection that is not there, a password in the address, one without a name."""
     with psycopg.connect(postgres.address, autocommit=True) as server:
@@ -300,12 +327,14 @@ def test_verbs_take_an_address(address: str, shared: Path) -> None:
         assert "Read from the collection reading of the database" in there.output
         assert said(there.output) == said(here.output)
     done = run("status", "-c", address, "--format", "text")
+    assert f"{address}: " in done.output
     assert "in the database as reading" in done.output
 
 
 def test_a_folder_reads_the_database_where_that_is_newer(shared: Path, postgres: PostgresServer) -> None:
     """A machine that told of itself after the copy was made has more to tell."""
     from lycosa.collection import reading_source
+    from lycosa.repair.copy import bring_copy
 
     with psycopg.connect(postgres.address, autocommit=True) as server:
         (was,) = server.execute("SELECT max(at) FROM reading.machine").fetchone() or (0.0,)
@@ -314,6 +343,12 @@ def test_a_folder_reads_the_database_where_that_is_newer(shared: Path, postgres:
         assert "of the database" in reading_source.choose_source(shared).note
         with Collection(shared) as source:
             assert not source.database.filename
+        assert "were copied to" in bring_copy(shared)  # to work on it there
+        reading_source._pinned.clear()
         server.execute("UPDATE reading.machine SET at = %s", (was,))
         reading_source._choices.clear()
+        with Collection(shared) as source:
+            assert source.database.filename
+        assert bring_copy(shared) == ""
+        reading_source._pinned.clear()
         assert "nothing came since" in reading_source.choose_source(shared).note

@@ -62,6 +62,6 @@ def test_every_page_is_shown_from_the_database(root: Path) -> None:
         assert "the words of page 3" in client.get("/c/press/page?url=http://a.test/3&show=text").text
         assert "http://a.test/" in client.get("/c/press/url?url=http://a.test/3").text
         assert client.get("/c/press/host?name=a.test").status == 200
-        asked = client.get("/c/press/query.json?sql=SELECT+count(*)+AS+found+FROM+pages").text
+        asked = client.get("/c/press/query.json?text=SELECT+count(*)+AS+found+FROM+pages").text
         assert "14" in asked
     assert not (root / "press" / "crawl.db").exists()

@@ -30,6 +30,7 @@ from lycosa.extract.job_runner import Interrupts, JobQueue, Order, make_setup, r
 from lycosa.extract.messages import ExtractJob, ExtractResult
 from lycosa.extract.quarry_loader import find_name
 from lycosa.extract.tally import SHOWN, Tally
+from lycosa.frontier.sqlite import schema
 from lycosa.output.progress import ProgressLine
 
 LOCK = "analyse.lock"
@@ -39,14 +40,12 @@ FORK_SERVER = (sys.executable, "-P", "-m", analysis_main.__name__)
 _AT_ONCE = 1000
 
 #: The newest copy of each page, with the place of the record that holds its bytes (a duplicate's are elsewhere).
-_PLACES = """
+_PLACES = f"""
 SELECT page.n, page.digest, coalesce(first.warc, page.warc), coalesce(first.offset, page.offset),
        coalesce(first.length, page.length), url.url
 FROM page JOIN url USING (n)
 LEFT JOIN content ON content.seq = CASE WHEN iif(url.state IN (1, 2, 3), url.state, url.was) = 3 THEN (
-    SELECT seq FROM holder WHERE holder.digest = page.digest
-    UNION ALL SELECT seq FROM content AS late
-    WHERE late.seq > (SELECT upto FROM moved WHERE name = 'content') AND late.digest = page.digest LIMIT 1) END
+    {schema.FIND_CONTENT.format("page.digest")}) END
 LEFT JOIN page AS first ON first.n = content.n AND first.round = content.round
 WHERE page.n > ?1 AND url.via IS NOT 'sitemap' AND page.status BETWEEN 200 AND 299
   AND page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)

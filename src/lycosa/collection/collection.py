@@ -55,13 +55,8 @@ _PAGES = """
 #: A sitemap is kept, and found by its URL, but it is a list of pages rather than one of them.
 _IS_PAGE = "url.via IS NOT 'sitemap'"
 
-#: The first page that brought a body; as schema.FIND_URL, in the index or behind its end.
-HOLDER = """
-    FROM content JOIN page USING (n, round)
-    WHERE content.seq = (
-        SELECT seq FROM holder WHERE digest = ?1
-        UNION ALL SELECT seq FROM content WHERE seq > (SELECT upto FROM moved WHERE name = 'content') AND digest = ?1
-        LIMIT 1)"""
+#: The first page that brought a body.
+HOLDER = f"FROM content JOIN page USING (n, round) WHERE content.seq = ({schema.FIND_CONTENT.format('?1')})"
 
 _URLS = "SELECT url, state, reason, http, depth, score, fetched_at, redirect FROM url"
 

@@ -68,6 +68,13 @@ class SharedConnection(apsw.Connection):
 
     reader: SnapshotReader
 
+    def is_in_block(self) -> bool:
+        """Whether statements of now read one state together."""
+        try:
+            return self.in_transaction
+        except apsw.ConnectionClosedError:
+            return False
+
     def interrupt(self) -> None:
         """End what is under way, here and on the server."""
         super().interrupt()
@@ -107,7 +114,7 @@ def _connect_shared(shared: SharedCollection, folder: Path) -> SharedConnection:
         ) from None
     connection = SharedConnection("", flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI)
     connection.reader = SnapshotReader(shared.address, shared.name)
-    connection.reader.holds = lambda: connection.in_transaction
+    connection.reader.holds = connection.is_in_block
     own = folder / "crawl.db"
     but = _OWN_TABLES if own.is_file() else frozenset()
     add_tables(connection, connection.reader, but=but)

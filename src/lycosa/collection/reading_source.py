@@ -82,13 +82,16 @@ def folder_of(place: str | os.PathLike[str]) -> Path:
     return folder
 
 
+def label_of(folder: Path) -> str:
+    """What people call a collection: its folder, or its address."""
+    shared = _mounted.get(folder)
+    return str(folder) if shared is None else f"{shared.address}#{shared.name}"
+
+
 def choose_source(folder: Path) -> ReadingSource:
     """What to read; the choice holds for some seconds."""
     if folder in _pinned:
         return ReadingSource()
-    if mounted := _mounted.get(folder):
-        _add_places(folder, mounted)
-        return ReadingSource(mounted, f"Read from the collection {mounted.name} of the database, as it is now.")
     until, copy, source = _choices.get(folder, (0.0, 0, ReadingSource()))
     now = _inode(folder / "crawl.db")
     if time.monotonic() > until or now != copy:

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.collection.metrics import CollectionFigures, list_metrics
-from lycosa.collection.reading_source import SharedPlaces
+from lycosa.collection.reading_source import SharedPlaces, label_of
 from lycosa.collection.status import running_crawl
 from lycosa.crawler.frontier_choice import load_postgres
 from lycosa.frontier.contract import MachineStatus
@@ -50,7 +50,7 @@ def read_cluster_status(places: SharedPlaces, folder: Path) -> ClusterStatus:
         machines = frontier.machines()
         hosts, backing_off = frontier.count_hosts()
         return ClusterStatus(
-            collection=str(folder),
+            collection=label_of(folder),
             name=name,
             round=frontier.rounds()[-1].round,
             pages=frontier.pages(),

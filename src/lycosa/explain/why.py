@@ -69,11 +69,9 @@ _PAGE = """
     SELECT round, fetched_at, status, mime, charset, title, language, kind, size, lower(hex(digest)), etag,
            last_modified, server_date, warc, offset, length, rendered
     FROM page WHERE n = ? ORDER BY round DESC LIMIT 1"""
-_HOLDER = """
-    SELECT url.url FROM content JOIN url USING (n) WHERE content.n <> ?2 AND content.seq = (
-        SELECT seq FROM holder WHERE digest = ?1
-        UNION ALL SELECT seq FROM content WHERE seq > (SELECT upto FROM moved WHERE name = 'content') AND digest = ?1
-        LIMIT 1)"""
+_HOLDER = f"""
+    SELECT url.url FROM content JOIN url USING (n)
+    WHERE content.n <> ?2 AND content.seq = ({schema.FIND_CONTENT.format("?1")})"""
 #: Those of the host that come first: a higher score, or the same and an earlier finding.
 _HIGHER = "SELECT 1 FROM url WHERE state = 0 AND host = ? AND score > ? LIMIT ?"
 _EARLIER = "SELECT 1 FROM url WHERE state = 0 AND host = ? AND score = ? AND n < ? LIMIT ?"

@@ -41,11 +41,13 @@ class ColumnChoice(Struct, frozen=True):
 
     table: ServerTable
     columns: tuple[int, ...]
+    has_spare: bool = False  # the last column is there for SQLite alone, and leads nowhere
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """The places of row numbers in a row."""
-        return tuple(at for at, column in enumerate(self.columns) if self.table.columns[column].is_number)
+        wanted = self.columns[:-1] if self.has_spare else self.columns
+        return tuple(at for at, column in enumerate(wanted) if self.table.columns[column].is_number)
 
     @property
     def is_heavy(self) -> bool:
@@ -54,7 +56,7 @@ class ColumnChoice(Struct, frozen=True):
     def sql(self) -> str:
         """What stands after SELECT."""
         chosen = [self.table.columns[column] for column in self.columns]
-        raw = (f'"{column.name}"' for column in chosen if column.is_number)
+        raw = (f'"{chosen[at].name}"' for at in self.numbers)
         return ", ".join((*(column.expression for column in chosen), *raw)) or "1"
 
     def place(self, name: str) -> int:
@@ -125,7 +127,9 @@ class KeyLookup:
         self, selection: ColumnChoice, kind: str, where: str = "", values: tuple[object, ...] = ()
     ) -> dict[Any, list[Row]]:
         """What is remembered of one form of lookup."""
-        return self._rows.setdefault((selection.table.name, selection.columns, kind, where, values), {})
+        return self._rows.setdefault(
+            (selection.table.name, selection.columns, selection.has_spare, kind, where, values), {}
+        )
 
     def _load(
         self,

@@ -71,6 +71,7 @@ class ReadPlan(Struct, frozen=True):
     columns: tuple[int, ...]
     conditions: tuple[SentCondition, ...]
     is_descending: bool = False
+    has_spare: bool = False  # the last column is SQLite's row number, which the statement does not name
 
 
 class VirtualTables:
@@ -144,9 +145,10 @@ class VirtualTable:
         if self.table.name in _ONE_ROW and way in ("number", "host") and not any(one.has_set for one in conditions):
             info.idxFlags = apsw.SQLITE_INDEX_SCAN_UNIQUE
         columns = tuple(sorted(at for at in info.colUsed if at < len(self.table.columns)))
-        if self.table.rowid >= 0 and self.table.rowid not in columns:
+        has_spare = self.table.rowid >= 0 and self.table.rowid not in columns
+        if has_spare:
             columns = (*columns, self.table.rowid)
-        info.idxNum = self._remember(ReadPlan(way, columns, conditions, bool(descending)))
+        info.idxNum = self._remember(ReadPlan(way, columns, conditions, bool(descending), has_spare))
         return True
 
     def _column(self, info: apsw.IndexInfo, at: int) -> int:
@@ -268,7 +270,7 @@ class VirtualCursor:
 
     def _prepare(self, plan: ReadPlan) -> None:
         self._plan = plan
-        self._selection = ColumnChoice(self._table, plan.columns)
+        self._selection = ColumnChoice(self._table, plan.columns, plan.has_spare)
         self._places = {column: at for at, column in enumerate(plan.columns)}
         if self._table.rowid >= 0:
             self._places[-1] = self._places[self._table.rowid]

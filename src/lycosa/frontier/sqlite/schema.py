@@ -35,6 +35,13 @@ SELECT n FROM known WHERE host = ?1 AND id = ?2
 UNION ALL SELECT n FROM url WHERE n > (SELECT upto FROM moved WHERE name = 'url') AND id = ?2 AND host = ?1
 LIMIT 1"""
 
+#: The same of who brought a body first; put in what the digest is.
+FIND_CONTENT = """
+SELECT seq FROM holder WHERE holder.digest = {0}
+UNION ALL SELECT seq FROM content AS late
+WHERE late.seq > (SELECT upto FROM moved WHERE name = 'content') AND late.digest = {0}
+LIMIT 1"""
+
 #: The links of a page and round have the key `n << 20 | round`: in a table of such keys a blob of a kilobyte lies
 #: within its page; in one WITHOUT ROWID it would have a page of its own, and the database would be twice as large.
 _LINK_TABLE = """CREATE TABLE link (
