@@ -147,7 +147,7 @@ def test_a_query_is_asked_saved_and_asked_again(client: ServeClient, browser: An
         page.locator("tbody tr").nth(2).wait_for()
         page.get_by_label("Shown as").select_option("bars")
         page.get_by_role("button", name="Ask").click()
-        page.locator("meter").nth(2).wait_for()
+        page.locator(".share").nth(2).wait_for()
         page.get_by_text("Save this query").click()
         page.get_by_label("Name").fill("Types")
         page.get_by_role("button", name="Save", exact=True).click()

@@ -102,7 +102,7 @@ def test_the_form_keeps_what_was_typed(browser: Browser, client: ServeClient) ->
     """Complaints stand at their fields, tied to them for screen readers; what was typed is still there, as text."""
     with viewing(browser) as view:
         page = view.open(client.address)
-        page.get_by_text("New crawl").click()
+        page.get_by_role("link", name="New crawl").click()
         for text in SCRIPTS:
             page.get_by_role("textbox", name="Seeds").fill(text)
             page.get_by_label("Name of the collection").fill(text)

@@ -83,7 +83,7 @@ def test_a_query_that_takes_too_long_is_ended(folder: Path) -> None:
 def test_answers_become_charts_graphs_and_files(client: ServeClient) -> None:
     """Where their columns allow it."""
     text = "SELECT host, count(*) FROM pages GROUP BY host"
-    assert ask(client, text, twin=False, shape="bars").text.count("<meter") == 3
+    assert ask(client, text, twin=False, shape="bars").text.count('<svg class="share"') == 3
     assert "<polyline" in ask(client, text, twin=False, shape="line").text
     part = ask(client, "SELECT host, url FROM pages", shape="graph").json["part"]
     assert len(part["nodes"]) == 12 and len(part["edges"]) == 9

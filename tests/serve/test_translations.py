@@ -11,7 +11,9 @@ import pytest
 import lycosa.serve
 from lycosa.missions import registry
 from lycosa.model import STATE_NAMES
-from lycosa.serve.translations import catalogue, choose_language, mission_catalogue, translator
+from lycosa.reasons import REASONS, explain
+from lycosa.serve.sentences import MOST_VALUES, tell
+from lycosa.serve.translations import catalogue, choose_language, mission_catalogue, read_sentences, translator
 
 SOURCE = Path(lycosa.serve.__file__).parent
 _IN_TEMPLATE = re.compile(r"""\b(?:_|n_)\((?:[^"'()]*,)?\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')(?:,\s*("[^"]*"))?""")
@@ -94,6 +96,78 @@ def test_templates_have_no_text_of_their_own(package: str) -> None:
         between = re.sub(r"<[^>]*>|[\w-]+=\"[^\"]*\"", "\n", text)
         words = set(re.findall(r"[^\W\d_]{3,}", between)) - {"lycosa", "JSON", "JSONL", "CSV", "Parquet"}
         assert words == set(), file.name
+
+
+def form_of(node: ast.expr) -> str:
+    """A text in the source with {} for what is put into it; empty where it is none."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(form_of(part) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def refusals_of(package: str) -> set[str]:
+    """The sentences with which the pages of a package refuse something."""
+    found = {
+        form_of(node.exc.args[0])
+        for file in PACKAGES[package].glob("*.py")
+        if file.name not in ("passwords.py", "server.py", "settings.py")  # which speak to who starts the server
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args
+    }
+    return found - {""}
+
+
+def without_names(text: str) -> str:
+    return re.sub(r"\{\w*\}", "{}", text)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_refusal_of_a_page_has_its_spanish(package: str) -> None:
+    """A sentence that a view raises stands in a table of sentences, in the form that it has there."""
+    known = {without_names(text) for text in (*read_sentences("es", package), *read_sentences("es", "lycosa.serve"))}
+    assert sorted(refusals_of(package) - known) == []
+
+
+def test_every_reason_has_its_spanish() -> None:
+    """What each code means, and what can be done about it; also of those that are made of a number."""
+    made = ("http-401", "http-403", "http-404", "http-410", "http-429", "http-500", "robots-dns", "robots-http-503")
+    reasons = [*REASONS.values(), *(explain(code) for code in made)]
+    said = {text for reason in reasons for text in reason if text}
+    assert sorted(text for text in said if tell(text, "es") is None) == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_sentences_have_the_same_values(package: str) -> None:
+    """What stands in braces in English stands in braces in Spanish, each once, and not too much of it."""
+    for english, spanish in read_sentences("es", package).items():
+        names = re.findall(r"\{(\w+)\}", english)
+        assert sorted(names) == sorted(re.findall(r"\{(\w+)\}", spanish)), english
+        assert len(names) == len(set(names)) <= MOST_VALUES, english
+
+
+@pytest.mark.parametrize(
+    ("english", "spanish"),
+    [
+        ("It is gone (http-404): the host has no such page.", "Ha desaparecido (http-404): el servidor no tiene esa"),
+        ("It is not visited (length): the address is longer than traps.url_length. Raise traps.url_length.",
+         "No se visita (length): la dirección es más larga que traps.url_length. Aumente traps.url_length."),
+        ("It was never seen. If a link to it is found, it is visited.", "Nunca se ha visto. Si se encuentra"),
+        ("It moved for good to http://a.example/, which is fetched.", "Se trasladó definitivamente a http://a"),
+        ("There is no page {said} {0} in this collection.", "En esta colección no hay ninguna página {said} {0}."),
+    ],
+)  # fmt: skip
+def test_sentences_of_the_core_are_told(english: str, spanish: str) -> None:
+    """With the values that they hold, which may be sentences themselves, or look like places for values."""
+    assert (tell(english, "es") or "").startswith(spanish)
+    assert tell(english, "en") == english
+
+
+def test_a_sentence_that_nobody_knows_is_left_alone() -> None:
+    """Also a very long one, and one made of pieces of those that are known."""
+    assert tell("The moon is made of cheese.", "es") is None
+    assert tell("It is gone (x): the moon is made of cheese.", "es") is None
+    assert tell("It is gone (" * 200 + "): " * 200, "es") is None
+    assert tell("a. " * 5000, "es") is None
 
 
 @pytest.mark.parametrize(

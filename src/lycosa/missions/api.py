@@ -104,6 +104,7 @@ class WebPage(Struct, frozen=True):
     title: str = ""  # in the navigation; empty: it is not there
     method: str = "GET"  # or POST
     has_twin: bool = True  # whether a GET has a JSON twin
+    instead_of: str = ""  # of the first page: the page of the core whose tab it takes, as it shows the same and more
 
 
 class MissionPlugin(Protocol):

@@ -59,7 +59,7 @@ SETTINGS = (
 )
 SCOPE = FormSetting("scope", "scope", "--scope", mark("Scope"))
 SCOPES = (
-    ("", mark("As the mission says")),
+    ("", mark("Usual: the hosts of the seeds and those below them, or as the mission says")),
     ("path", mark("Below the folder of each seed")),
     ("host", mark("On the hosts of the seeds")),
     ("domain", mark("In the domains of the seeds")),
@@ -163,7 +163,9 @@ def _check_values(form: CrawlForm, complaints: dict[str, str]) -> dict[str, obje
         try:
             load(None, overrides={setting.key: value})
         except LycosaError as problem:
-            complaints[field] = str(problem).removeprefix(f"{setting.option}: ")
+            complaints[field] = (
+                str(problem).removeprefix(f"{setting.option}: ").replace(f"{setting.key} is ", "This is ", 1)
+            )
     return overrides
 
 

@@ -26,7 +26,7 @@ class ErrorPage(Struct, frozen=True):
 _BY_STATUS = {
     400: (mark("The request cannot be understood"), mark("Go back and try it again.")),
     403: (mark("This page is too old"), mark("The server was started anew since it was shown: load it again.")),
-    404: (mark("There is nothing here"), mark("The address may be wrong, or the collection was moved or deleted.")),
+    404: (mark("There is nothing here"), mark("The address may be wrong, or what it names was moved or deleted.")),
     405: (mark("This address takes no such request"), mark("Go back and try it again.")),
     500: (
         mark("Something went wrong here"),

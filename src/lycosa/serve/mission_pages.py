@@ -31,6 +31,7 @@ class Tab(NamedTuple):
     address: str
     label: str  # in the language of who asks
     is_current: bool
+    instead_of: str = ""  # the page of the core whose place it takes
 
 
 def show_mission_page(request: PageRequest) -> View | Response:
@@ -104,7 +105,7 @@ def mission_tabs(request: PageRequest) -> list[Tab]:
         if pages := pages_of(mission):
             words = _words(request, pages[0])
             address = request.link(f"m/{mission}/{pages[0].path}")
-            found.append(Tab(address, words(pages[0].title), request.mission == mission))
+            found.append(Tab(address, words(pages[0].title), request.mission == mission, pages[0].instead_of))
     return found
 
 

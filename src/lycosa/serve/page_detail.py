@@ -163,7 +163,7 @@ def show_page(request: PageRequest) -> View:
     collection = request.collection
     page = collection.page(url, round=number)
     if page is None:
-        raise NotFound(f"There is no page {url[:500]} in this collection: /url?url=… tells why.")
+        raise NotFound(f"There is no page {url[:500]} in this collection.")
     view = _describe(collection, page, part)
     if part in ("text", "source") and page.size <= _BODY_BYTES * 4:
         text = page.text if part == "text" else _source(page)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 import time
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from markupsafe import Markup, escape
 
 from lycosa.output.table import printable
 from lycosa.serve.collection_summaries import STATES
 from lycosa.serve.crawl_form import SCOPES, SETTINGS
+from lycosa.serve.sentences import tell
 from lycosa.serve.translations import Translator
 from lycosa.serve.views import PageRequest, collection_link, twin_path, with_query
 from lycosa.version import __version__
@@ -30,9 +34,10 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters |= {"number": _number, "size": _size, "when": _when, "duration": _duration, "moment": _moment}
-    made.filters |= {"shown": _shown, "lines": _lines}
+    made.filters |= {"shown": _shown, "lines": _lines, "told": _told, "choices": _choices, "shell": shlex.quote}
     made.globals |= {
         "version": __version__,
+        "now": time.time,
         "collection_link": collection_link,
         "with_query": with_query,
         "states": STATES,
@@ -87,6 +92,21 @@ def _words(context: Context) -> Translator:
 def _shown(text: str, most: int = 500) -> str:
     """A text of the network as one line: without control and direction characters, and not without end."""
     return printable(text if len(text) <= most else f"{text[: most - 1]}…")
+
+
+@pass_context
+def _told(context: Context, text: str, most: int = 500) -> Markup:
+    """A sentence of the core in the language of the page; marked as English where it is not known there."""
+    language = _words(context).language
+    told = tell(text, language)
+    if told is not None or " " not in text:  # a code is of no language
+        return escape(_shown(text if told is None else told, most))
+    return Markup('<span lang="en">{}</span>').format(_shown(text, most))
+
+
+def _choices(values: Iterable[Any]) -> list[tuple[str, int, bool]]:
+    """The values of a facet, each with how many have it and whether it is chosen."""
+    return [one if isinstance(one, tuple) else (one.value, one.count, one.chosen) for one in values]
 
 
 def _lines(text: str) -> str:

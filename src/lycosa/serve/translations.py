@@ -22,10 +22,12 @@ __all__ = [
     "mark",
     "mission_catalogue",
     "mission_translator",
+    "read_sentences",
     "translator",
 ]
 
 LANGUAGES = ("en", "es")
+_SENTENCES = "sentences.toml"
 
 
 @cache
@@ -45,9 +47,15 @@ def _read_folder(folder: Traversable) -> dict[str, str]:
     found: dict[str, str] = {}
     if folder.is_dir():
         for file in sorted(folder.iterdir(), key=lambda file: file.name):
-            if file.name.endswith(".toml"):
+            if file.name.endswith(".toml") and file.name != _SENTENCES:
                 found |= tomllib.loads(file.read_text(encoding="utf-8"))
     return found
+
+
+def read_sentences(language: str, package: str) -> dict[str, str]:
+    """The sentences of the core, or of a mission, by their English form, from the folder `locale` of a package."""
+    file = files(package) / "locale" / language / _SENTENCES
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 class Translator:

@@ -82,7 +82,7 @@ class PageRequest:
         """The folder of the collection in the address."""
         found = self.services.folders.find(self.name) if self.name else None
         if found is None:
-            raise NotFound(f"There is no collection {self.name} below the folder that is served.")
+            raise NotFound(f"There is no collection called {self.label!r} below the folder that is served.")
         return found
 
     @property

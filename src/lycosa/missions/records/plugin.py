@@ -84,7 +84,7 @@ class RecordsMission(PlainMission):
     def pages(self) -> Iterable[WebPage]:
         views = "lycosa.missions.records.web.views"
         return [
-            WebPage("", f"{views}:show_records", "Versions"),
+            WebPage("", f"{views}:show_records", "Records", instead_of="records"),
             WebPage("stories", f"{views}:show_stories", "Stories"),
             WebPage("health", f"{views}:show_health", "Health"),
             WebPage("readers", f"{views}:show_readers", "Readers"),

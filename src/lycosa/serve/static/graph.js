@@ -50,7 +50,7 @@ function start(data) {
     const at = nodes.map(place);
     pen.lineWidth = 1;
     pen.strokeStyle = line;
-    pen.globalAlpha = edges.length > 3000 ? 0.12 : 0.3;
+    pen.globalAlpha = edges.length > 3000 ? 0.15 : 0.45;
     pen.beginPath();
     for (const [a, b] of edges) if (isShown(a) && isShown(b)) { pen.moveTo(...at[a]); pen.lineTo(...at[b]); }
     pen.stroke();
@@ -77,14 +77,26 @@ function start(data) {
     pen.font = "12px system-ui, sans-serif";
     const named = nodes.map((_, n) => n).filter((n) => isShown(n) && isInside(at[n]));
     named.sort((a, b) => weight(b) - weight(a));
-    const taken = [];
-    for (const n of named.slice(0, 200)) {
-      const [x, y] = at[n];
-      if (taken.length > 60 || taken.some(([u, v]) => Math.abs(u - x) < 110 && Math.abs(v - y) < 15)) continue;
-      taken.push([x, y]);
-      const text = [...nodes[n].label].slice(0, 28).join("");
-      pen.fillText(text, x + radius(nodes[n]) + 3, y + 4);
+    const taken = []; // the boxes of the labels so far, none of which covers another
+    const ground = style.getPropertyValue("--card").trim();
+    for (const n of named.slice(0, 300)) {
+      if (taken.length > 60) break;
+      const text = shorten(nodes[n].label), width = pen.measureText(text).width, gap = radius(nodes[n]) + 3;
+      const [x, y] = at[n], left = x + gap + width > canvas.clientWidth ? x - gap - width : x + gap;
+      if (taken.some(([u, v, w]) => u < left + width + 4 && left < u + w + 4 && Math.abs(v - y) < 15)) continue;
+      taken.push([left, y, width]);
+      pen.lineWidth = 3;
+      pen.strokeStyle = ground;
+      pen.strokeText(text, left, y + 4);
+      pen.fillText(text, left, y + 4);
     }
+  }
+
+  // The end of an address tells more than its beginning.
+  function shorten(label) {
+    const letters = [...label.replace(/^https?:\/\//, "")];
+    if (letters.length <= 28) return letters.join("");
+    return /^https?:/.test(label) ? `…${letters.slice(-27).join("")}` : `${letters.slice(0, 27).join("")}…`;
   }
 
   const weight = (n) => nodes[n].degree + (n === chosen ? 1e9 : 0) + (found.has(n) ? 1e8 : 0);

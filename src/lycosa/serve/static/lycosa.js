@@ -1,4 +1,4 @@
-// What every page has: the switch between light and dark, and questions before something is done.
+// What every page has: the switch between light and dark, filters and tabs on narrow screens.
 
 const button = document.getElementById("theme");
 
@@ -24,32 +24,15 @@ if (button) {
   });
 }
 
-for (const form of document.querySelectorAll("form[data-confirm]")) {
-  form.addEventListener("submit", (event) => {
-    if (!confirm(form.dataset.confirm)) event.preventDefault();
-  });
+// On a narrow screen the filters begin closed, so that the list comes first.
+if (matchMedia("(max-width: 60rem)").matches) {
+  for (const facet of document.querySelectorAll(".facets details")) {
+    if (!facet.querySelector("[aria-current]")) facet.open = false;
+  }
 }
 
-// A table's rows are sorted by a click on a head that says so; lists of any size sort on the server instead.
-for (const table of document.querySelectorAll("table[data-sortable]")) {
-  table.querySelectorAll("thead th").forEach((head, column) => {
-    if (!head.textContent.trim() || head.dataset.fixed !== undefined) return;
-    const sorter = document.createElement("button");
-    sorter.type = "button";
-    sorter.append(...head.childNodes);
-    head.append(sorter);
-    sorter.addEventListener("click", () => {
-      const up = head.getAttribute("aria-sort") !== "ascending";
-      table.querySelectorAll("thead th").forEach((other) => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", up ? "ascending" : "descending");
-      const body = table.tBodies[0];
-      const value = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent.trim();
-      const rows = [...body.rows].sort((a, b) => {
-        const [left, right] = [value(a), value(b)];
-        const difference = left - right;
-        return Number.isNaN(difference) ? left.localeCompare(right) : difference;
-      });
-      body.append(...(up ? rows : rows.reverse()));
-    });
-  });
+// Tabs that do not fit are scrolled so far that the current one is seen.
+for (const tab of document.querySelectorAll(".tabs [aria-current]")) {
+  const row = tab.closest(".tabs");
+  row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
 }

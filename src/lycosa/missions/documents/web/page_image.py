@@ -92,7 +92,7 @@ def _draw_apart(body: bytes, number: int) -> PageImage:
         raise CollectionError(f"The page cannot be drawn: {explain(done.returncode, _LIMITS)[1]}.")
     answer = msgspec.msgpack.decode(done.stdout, type=_Answer)
     if answer.problem:
-        raise CollectionError(f"The page cannot be drawn: {answer.problem}.")
+        raise CollectionError(f"The page cannot be drawn: {answer.problem.rstrip('.')}.")
     return PageImage(answer.width, answer.height, answer.png)
 
 

@@ -1,7 +1,7 @@
 """Coastline: outlines of land and of the Caspian Sea as a background for maps, from Natural Earth 1:110m.
 
-`land.json` holds the countries of Natural Earth (public domain) as one land, to a hundredth of a degree. Each ring is a
-list of longitudes and latitudes.
+`land.json` holds the countries of Natural Earth (public domain) as one land, to a hundredth of a degree, as
+`tools/make_land.py` makes it. Each ring is a list of longitudes and latitudes.
 """
 
 from __future__ import annotations
