@@ -235,6 +235,7 @@ class RayDriver:
             self._leave_out(key, node, f"it has {theirs.name} {theirs.version}, others {ours.name} {ours.version}")
         else:
             node.ready = True
+            _log(f"The Ray node {node.name} is put to work.")
             if self._ready is None:
                 self._ready = state.ready
                 self._channel.sendall(frame(self._ready))
@@ -270,11 +271,12 @@ class RayDriver:
         """Use a node no more, in this run."""
         self._left_out[key] = f"The Ray node {node.name} is left out: {why.rstrip('.')}."
         self._notes.append(self._left_out[key])
+        _log(self._left_out[key])
         self._queue.extendleft(reversed(node.jobs.values()))
         self._forget_node(key, node)
 
     def _lose(self, key: str, node: NodeInUse, problem: Exception) -> None:
-        print(f"{node.name} is lost: {problem}", file=sys.stderr, flush=True)
+        _log(f"The Ray node {node.name} is lost: {problem}")
         if not node.ready:
             self._failed_starts[key] += 1
             if self._failed_starts[key] >= STARTS:
@@ -324,6 +326,11 @@ class RayDriver:
             readable = [path for path in paths if os.access(path, os.R_OK)]
             self._expect(key, node, node.actor.exchange.remote(encode(jobs), readable, node.drop))
             node.drop = False
+
+
+def _log(text: str) -> None:
+    """Add a line to the log of the workers, where the work has one."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _first_line(problem: BaseException) -> str:
