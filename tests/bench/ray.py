@@ -1,11 +1,11 @@
 """What batch work costs on a Ray cluster of two nodes on this machine, and whether it finds what the local pool finds.
 
-    python tests/bench/ray.py [--documents 20000] [--times 7] [overhead] [equal]
+    python tests/bench/ray.py [--documents 20000] [--times 7] [--bytes 1000] [overhead] [equal]
 
-`overhead` gives the same small documents to the pool (two workers) and to the cluster (two nodes with a worker each),
-by turns, and tells what a document costs more there: the processor time of every process below this one, the
-cluster's included, without what the cluster uses when it has nothing to do; the median of all turns, and the
-half of the distance between their quartiles.
+`overhead` gives the same documents, each of which becomes one record with its text, to the pool (two workers) and to
+the cluster (two nodes with a worker each), by turns, and tells what a document costs more there: the processor time of
+every process below this one, the cluster's included, without what the cluster uses when it has nothing to do; the
+median of all turns, and half of the distance between their quartiles.
 
 `equal` makes a collection, three of its documents poison; extracts and analyses it with the pool, on the cluster, and
 on the cluster with a node killed after a third of the work; compares all records, outcomes and findings.
@@ -34,7 +34,7 @@ from support.batch_work import (  # noqa: E402
     read_records,
     when_done,
 )
-from support.extract_jobs import WILD, write_archive  # noqa: E402
+from support.extract_jobs import write_archive  # noqa: E402
 from support.processes import descendants  # noqa: E402
 from support.ray_cluster import RayCluster, ray_cluster  # noqa: E402
 
@@ -46,6 +46,15 @@ from lycosa.extract.tally import Tally  # noqa: E402
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 IDLE_S = 20.0
+#: A quarry that costs little itself.
+TEXTS = """
+from lycosa.model import Record
+from lycosa.quarry import Quarry
+
+class Texts(Quarry):
+    def extract(self, doc):
+        yield Record("text", {"text": doc.text})
+"""
 #: Whose processor time is told apart, by a word of the command line.
 KINDS = {
     b"lycosa.extract.ray_driver": "driver",
@@ -60,14 +69,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=["overhead", "equal", []], help="both, where none is named")
     parser.add_argument("--documents", type=int, default=20_000)
-    parser.add_argument("--times", type=int, default=7)
+    parser.add_argument("--times", type=int, default=7, help="turns of `overhead`")
+    parser.add_argument("--bytes", type=int, default=1000, help="of a document of `overhead`")
     arguments = parser.parse_args()
     parts = arguments.parts or ["overhead", "equal"]
     print(f"{arguments.documents:,} documents; {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}", flush=True)
     with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name, ray_cluster() as cluster:
         os.environ.update(cluster.environ)
         if "overhead" in parts:
-            tell_overhead(Path(name), cluster, count=arguments.documents, times=arguments.times)
+            bodies = [b"%08d" % n + b" word" * (arguments.bytes // 5 - 1) for n in range(arguments.documents)]
+            tell_overhead(Path(name), cluster, bodies, times=arguments.times)
         if "equal" in parts:
             compare(Path(name), cluster, count=arguments.documents)
 
@@ -75,11 +86,11 @@ def main() -> None:
 # What a document costs more
 
 
-def tell_overhead(folder: Path, cluster: RayCluster, *, count: int, times: int) -> None:
-    quarry = folder / "wild.py"
-    quarry.write_text(WILD)
-    jobs = write_archive(folder / "archive", (b"good %d " % n * 50 for n in range(count)))
-    setup = Setup(f"{quarry}:Wild", log=str(folder / "log"))
+def tell_overhead(folder: Path, cluster: RayCluster, bodies: list[bytes], *, times: int) -> None:
+    quarry = folder / "texts.py"
+    quarry.write_text(TEXTS)
+    jobs = write_archive(folder / "archive", bodies)
+    setup = Setup(f"{quarry}:Texts", log=str(folder / "log"))
     with contextlib.ExitStack() as stack:
         ways: dict[str, Executor] = {}
         for way, on, workers in (("pool", "", 2), ("Ray", f"ray://{cluster.address}", 1)):
@@ -98,7 +109,7 @@ def tell_overhead(folder: Path, cluster: RayCluster, *, count: int, times: int) 
             for way, executor in ways.items():
                 span = Span()
                 do_jobs(executor, jobs)
-                costs[way].append(span.end().each(count, idle_s))
+                costs[way].append(span.end().each(len(jobs), idle_s))
                 whole = sum(costs[way][-1].values())
                 print(f"{way}: {span.clock_s:.1f} s, {whole:,.0f} µs a document", flush=True)
     kinds = sorted({kind for turns in costs.values() for turn in turns for kind in turn})
@@ -209,11 +220,10 @@ def check(folders: dict[str, Path], read: Callable[[Path], list[tuple[object, ..
 
 
 def measure(name: str, count: int, work: Callable[[], Tally]) -> None:
-    span = Span()
+    began = time.monotonic()
     tally = work()
-    span.end()
+    print(f"{name}: {time.monotonic() - began:.1f} s")
     assert tally.documents == count, tally
-    print(f"{name}: {span.clock_s:.1f} s, {sum(span.processor_s.values()):.1f} s of processors")
     for note in tally.notes:
         print(f"  {note}")
     sys.stdout.flush()
