@@ -175,6 +175,32 @@ def test_a_node_that_joins_in_the_middle_is_put_to_work(tmp_path: Path, ray_node
     assert len({row[5] for row in read_records(tmp_path / "c") if row[4] == "node"}) == 2
 
 
+#: One document ends the actor of its node, as one that takes all memory of a machine might.
+DEADLY = """
+import os, signal
+from lycosa.model import Record
+from lycosa.quarry import Quarry
+
+class Deadly(Quarry):
+    def extract(self, doc):
+        if "abortus" in doc.text:
+            with open(f"/proc/{os.getppid()}/stat") as stat:
+                os.kill(int(stat.read().rpartition(")")[2].split()[1]), signal.SIGKILL)
+            signal.pause()
+        yield Record("length", {"length": len(doc.text)})
+"""
+
+
+@needs_ray
+def test_a_document_that_nodes_are_lost_at_is_set_aside(tmp_path: Path, ray_nodes: RayCluster) -> None:
+    """After the third, at which it was alone; all others are done, and the nodes are put to work again."""
+    make_documents(tmp_path / "c", 200)
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    done = run(*command(tmp_path / "c", str(tmp_path / "deadly.py"), ray_nodes))
+    assert (done.code, done.output.partition(" in ")[0]) == (0, "199 records from 200 documents")
+    assert "3 nodes were lost at it" in done.output
+
+
 #: Hides a folder, as if it were not shared with a machine.
 HIDING = """
 import os
