@@ -21,7 +21,7 @@ from support.batch_work import (
     read_records,
     when_done,
 )
-from support.command_line import run
+from support.command_line import Said, run
 from support.processes import descendants
 from support.ray_cluster import RayCluster, has_ray, ray_cluster
 
@@ -89,6 +89,11 @@ def test_the_commands_work_on_a_cluster(tmp_path: Path, ray_nodes: RayCluster, m
     assert (done.code, done.output.partition(" in ")[0]) == (0, "40 pages analysed")
 
 
+def count_kept(folder: Path) -> int:
+    """How many documents are done."""
+    return sum(row[4] == "done" for row in read_records(folder))
+
+
 def kill_driver(process: subprocess.Popen[str]) -> None:
     """Kill the process between a command and Ray."""
     for pid in descendants(process.pid):
@@ -110,18 +115,18 @@ def test_work_that_was_ended_is_continued(tmp_path: Path, ray_nodes: RayCluster)
     Each run does what the runs before have not kept.
     """
     here, there = tmp_path / "here", tmp_path / "there"
-    quarry = make_documents(here, 300, poisoned=False, each_s=0.05)
+    quarry = make_documents(here, 500, poisoned=False, each_s=0.05)
     shutil.copytree(here, there)
     words = command(there, quarry, ray_nodes)
-    ends: list[tuple[Callable[[subprocess.Popen[str]], object], int, int, str]] = [
-        (lambda process: process.send_signal(signal.SIGINT), 130, 20, "`lycosa extract` continues from here"),
-        (kill_driver, 1, 60, LOST),
-        (lambda process: process.kill(), -9, 100, ""),
-        (interrupt_twice, 130, 140, ""),
+    ends: list[tuple[Callable[[subprocess.Popen[str]], object], int, str]] = [
+        (lambda process: process.send_signal(signal.SIGINT), 130, "`lycosa extract` continues from here"),
+        (kill_driver, 1, LOST),
+        (lambda process: process.kill(), -9, ""),
+        (interrupt_twice, 130, ""),
     ]
-    for end, code, rows, text in ends:
+    for end, code, text in ends:
         process = start(words)
-        with when_done(there / "crawl.db", EXTRACTED, rows, functools.partial(end, process)):
+        with when_done(there / "crawl.db", EXTRACTED, count_kept(there) + 20, functools.partial(end, process)):
             process.wait(100)
         assert process.stdout is not None
         said = process.stdout.read()
@@ -129,37 +134,71 @@ def test_work_that_was_ended_is_continued(tmp_path: Path, ray_nodes: RayCluster)
         assert process.returncode == code, said
         assert text in said
         assert "Traceback" not in said
-    kept = len([row for row in read_records(there) if row[-2] != ""])
-    assert 140 <= kept < 300
-    extract_words(here, quarry)
+    left = 500 - count_kept(there)
+    assert 0 < left <= 420
+    extract_words(here, quarry, workers=4)
     done = run(*words)
-    assert (done.code, done.output.partition(" documents")[0].rpartition(" ")[2]) == (0, str(300 - kept))
+    assert (done.code, done.output.partition(" in ")[0]) == (0, f"{5 * left:,} records from {left} documents")
     assert read_records(there) == read_records(here)
 
 
-#: Tells by which node each document was extracted.
-NODES = """
+#: Tells by which node each document was extracted; takes its time for them until the log has a text so often.
+PATIENT = """
 import os, time
 from lycosa.model import Record
 from lycosa.quarry import Quarry
 
-class Where(Quarry):
+class Patient(Quarry):
     def extract(self, doc):
-        time.sleep(0.05)
-        yield Record("node", {"node": os.getppid()})
+        with open({log!r}) as log:
+            if log.read().count({text!r}) < {times}:
+                time.sleep(0.2)
+        yield Record("node", {{"node": os.getppid()}})
 """
+
+
+def extract_patiently(folder: Path, nodes: RayCluster, *, until: str, times: int) -> Said:
+    """Extract by several nodes, however long it takes them to begin, or to fail."""
+    quarry = folder.parent / "patient.py"
+    quarry.write_text(PATIENT.format(log=str(folder / "logs/extract.log"), text=until, times=times))
+    return run(*command(folder, str(quarry), nodes))
 
 
 @needs_ray
 def test_a_node_that_joins_in_the_middle_is_put_to_work(tmp_path: Path, ray_nodes: RayCluster) -> None:
     """It takes its part of what is left."""
     make_documents(tmp_path / "c", 400, poisoned=False)
-    (tmp_path / "where.py").write_text(NODES)
     ray_nodes.kill_node()
-    with when_done(tmp_path / "c/crawl.db", EXTRACTED, 20, ray_nodes.add_node):
-        done = run(*command(tmp_path / "c", f"{tmp_path}/where.py", ray_nodes))
+    with when_done(tmp_path / "c/crawl.db", EXTRACTED, 5, ray_nodes.add_node):
+        done = extract_patiently(tmp_path / "c", ray_nodes, until="is put to work", times=2)
     assert (done.code, done.output.partition(" in ")[0]) == (0, "400 records from 400 documents")
     assert len({row[5] for row in read_records(tmp_path / "c") if row[4] == "node"}) == 2
+
+
+#: One document ends the actor of its node, as one that takes all memory of a machine might.
+DEADLY = """
+import os, signal
+from lycosa.model import Record
+from lycosa.quarry import Quarry
+
+class Deadly(Quarry):
+    def extract(self, doc):
+        if "abortus" in doc.text:
+            with open(f"/proc/{os.getppid()}/stat") as stat:
+                os.kill(int(stat.read().rpartition(")")[2].split()[1]), signal.SIGKILL)
+            signal.pause()
+        yield Record("length", {"length": len(doc.text)})
+"""
+
+
+@needs_ray
+def test_a_document_that_nodes_are_lost_at_is_set_aside(tmp_path: Path, ray_nodes: RayCluster) -> None:
+    """After the third, at which it was alone; all others are done, and the nodes are put to work again."""
+    make_documents(tmp_path / "c", 200)
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    done = run(*command(tmp_path / "c", str(tmp_path / "deadly.py"), ray_nodes))
+    assert (done.code, done.output.partition(" in ")[0]) == (0, "199 records from 200 documents")
+    assert "3 nodes were lost at it" in done.output
 
 
 #: Hides a folder, as if it were not shared with a machine.
@@ -190,11 +229,11 @@ def test_a_node_that_cannot_do_the_work_is_left_out(
     tmp_path: Path, ray_nodes: RayCluster, site: str, told: str
 ) -> None:
     """It is told which one and why, and what every node needs; the others do the work."""
-    quarry = make_documents(tmp_path / "c", 100, poisoned=False, each_s=0.1)  # so that both nodes get some
+    make_documents(tmp_path / "c", 400, poisoned=False)
     text = site.replace("{folder!r}", repr(str(tmp_path / "c/archive")))
     ray_nodes.add_node(PYTHONPATH=write_site(tmp_path / "site", text))
-    done = run(*command(tmp_path / "c", quarry, ray_nodes))
-    assert (done.code, done.output.partition(" in ")[0]) == (0, "500 records from 100 documents")
+    done = extract_patiently(tmp_path / "c", ray_nodes, until="is left out", times=1)
+    assert (done.code, done.output.partition(" in ")[0]) == (0, "400 records from 400 documents")
     assert "The Ray node 127.0.0.1 is left out: " in done.output
     assert told in done.output
     assert done.output.count("left out") == 1

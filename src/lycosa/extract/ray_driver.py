@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from lycosa.errors import LycosaError
+from lycosa.extract.handover import take_over
 from lycosa.extract.messages import ExtractJob, ExtractResult, Frames, Ready, encode, frame
 from lycosa.extract.pool import AHEAD, BATCH_MAX, IDLE_DEATHS, LOAD_S
 from lycosa.extract.ray_messages import (
@@ -33,7 +34,6 @@ from lycosa.extract.ray_messages import (
     RaySetup,
     decode_order,
     decode_reply,
-    decode_setup,
     decode_state,
 )
 from lycosa.extract.ray_node import RayNode
@@ -91,7 +91,7 @@ class RayDriver:
         self._replaced = 0  # at nodes that are lost
         self._told_room = -1
         self._last_seen = time.monotonic()
-        self._failed_starts: Counter[str] = Counter()  # by Ray's id
+        self._failed_starts: dict[str, list[str]] = {}  # by Ray's id, and why
         self._found: list[dict[str, Any]] | None = None  # nodes of the cluster that were not looked at yet
         self._answers: SimpleQueue[tuple[str, NodeInUse, Future[bytes]]] = SimpleQueue()
         self._wake, self._waker = socket.socketpair()
@@ -160,6 +160,10 @@ class RayDriver:
             key, processors = node["NodeID"], int(node["Resources"].get("CPU", 0))
             if not node["Alive"] or not processors or key in self._nodes or key in self._left_out:
                 continue
+            name, failed = str(node["NodeManagerAddress"]), self._failed_starts.get(key, [])
+            if len(failed) >= STARTS:
+                self._leave_out(key, name, f"lycosa {VERSION} cannot be started there ({failed[-1]})")
+                continue
             workers = min(self._wanted.workers or processors, processors)
             actor = self._make_actor.options(
                 num_cpus=workers,
@@ -167,7 +171,7 @@ class RayDriver:
                 max_task_retries=0,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(key, soft=False),
             ).remote(msgspec.json.encode(self._wanted), workers)
-            self._nodes[key] = new = NodeInUse(str(node["NodeManagerAddress"]), actor, workers)
+            self._nodes[key] = new = NodeInUse(name, actor, workers)
             self._expect(key, new, actor.begin.remote())
 
     def _lose_silent(self) -> None:
@@ -227,14 +231,15 @@ class RayDriver:
     def _begin(self, key: str, node: NodeInUse, answer: bytes) -> None:
         state = decode_state(answer)
         if state.version != VERSION:
-            self._leave_out(key, node, f"it has lycosa {state.version}, and this is {VERSION}")
+            self._leave_out(key, node.name, f"it has lycosa {state.version}, and this is {VERSION}")
         elif state.ready is None:
-            self._leave_out(key, node, state.refused)
+            self._leave_out(key, node.name, state.refused)
         elif self._ready is not None and state.ready != self._ready:
             theirs, ours = state.ready, self._ready
-            self._leave_out(key, node, f"it has {theirs.name} {theirs.version}, others {ours.name} {ours.version}")
+            self._leave_out(key, node.name, f"it has {theirs.name} {theirs.version}, others {ours.name} {ours.version}")
         else:
             node.ready = True
+            _log(f"The Ray node {node.name} is put to work.")
             if self._ready is None:
                 self._ready = state.ready
                 self._channel.sendall(frame(self._ready))
@@ -245,7 +250,7 @@ class RayDriver:
         if reply.unread:
             self._leave_out(
                 key,
-                node,
+                node.name,
                 f"it cannot read {reply.unread}: every node needs the files at the same path, as in a shared folder",
             )
             return
@@ -266,23 +271,22 @@ class RayDriver:
             wanted = int(rate * IN_HAND_S)
             node.share = max(2 * node.workers, min(wanted, 2 * node.workers * BATCH_MAX * AHEAD))
 
-    def _leave_out(self, key: str, node: NodeInUse, why: str) -> None:
+    def _leave_out(self, key: str, name: str, why: str) -> None:
         """Use a node no more, in this run."""
-        self._left_out[key] = f"The Ray node {node.name} is left out: {why.rstrip('.')}."
-        self._notes.append(self._left_out[key])
-        self._queue.extendleft(reversed(node.jobs.values()))
-        self._forget_node(key, node)
+        text = self._left_out[key] = f"The Ray node {name} is left out: {why.rstrip('.')}."
+        self._notes.append(text)
+        _log(text)
+        if key in self._nodes:
+            self._queue.extendleft(reversed(self._nodes[key].jobs.values()))
+            self._forget_node(key)
 
     def _lose(self, key: str, node: NodeInUse, problem: Exception) -> None:
-        print(f"{node.name} is lost: {problem}", file=sys.stderr, flush=True)
-        if not node.ready:
-            self._failed_starts[key] += 1
-            if self._failed_starts[key] >= STARTS:
-                self._leave_out(key, node, f"lycosa {VERSION} cannot be started there ({_last_line(problem)})")
-                return
-        else:
+        _log(f"The Ray node {node.name} is lost: {problem}")
+        if node.ready:
             what = f"; {counted(len(node.jobs), 'document')} under way there went to others" if node.jobs else ""
             self._notes.append(f"The Ray node {node.name} was lost{what}.")
+        else:
+            self._failed_starts.setdefault(key, []).append(_last_line(problem))
         alone = len(node.jobs) == 1
         for job in reversed(node.jobs.values()):
             self._losses[job.key] += 1
@@ -293,14 +297,13 @@ class RayDriver:
             else:
                 self._queue.appendleft(job)
         self._deaths += 1
-        self._forget_node(key, node)
+        self._forget_node(key)
         if self._deaths >= IDLE_DEATHS:
             raise ClusterLost(f"The Ray nodes are lost before they have done anything ({_first_line(problem)}).")
 
-    def _forget_node(self, key: str, node: NodeInUse) -> None:
-        node.jobs = {}
+    def _forget_node(self, key: str) -> None:
+        node = self._nodes.pop(key)
         self._replaced += node.replaced
-        del self._nodes[key]
         with contextlib.suppress(Exception):  # it may be gone
             self._ray.kill(node.actor)
 
@@ -324,6 +327,11 @@ class RayDriver:
             readable = [path for path in paths if os.access(path, os.R_OK)]
             self._expect(key, node, node.actor.exchange.remote(encode(jobs), readable, node.drop))
             node.drop = False
+
+
+def _log(text: str) -> None:
+    """Add a line to the log of the workers, where the work has one."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _first_line(problem: BaseException) -> str:
@@ -380,13 +388,13 @@ def _explain_refusal(problem: Exception) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """The process: a socket's number and a RaySetup."""
+    """The process; the arguments are the numbers of a socket and of a file with a RaySetup."""
     die_with_parent(os.getppid())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the executor decides
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with socket.socket(fileno=int(arguments[0])) as channel:
         try:
-            wanted = decode_setup(arguments[1])
+            wanted = take_over(int(arguments[1]), RaySetup)
             with _given_up_after(wanted.join_s, channel):
                 ray = connect(wanted.address)
             RayDriver(ray, channel, wanted).run()

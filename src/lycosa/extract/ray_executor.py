@@ -18,6 +18,7 @@ import msgspec
 
 from lycosa.errors import LycosaError, UsageError
 from lycosa.extract import ray_driver
+from lycosa.extract.handover import handed_over
 from lycosa.extract.messages import ExtractJob, ExtractResult, Frames, Ready, Setup, frame
 from lycosa.extract.pool import BATCH_MAX, GRACE_S, LOAD_S, undisturbed
 from lycosa.extract.ray_messages import RayFailure, RayOrder, RayReport, RaySetup, decode_report
@@ -152,16 +153,16 @@ class RayExecutor:
 
 def _start(wanted: RaySetup) -> tuple[subprocess.Popen[bytes], socket.socket]:
     ours, theirs = socket.socketpair()
-    with theirs, contextlib.ExitStack() as stack:
-        number = theirs.fileno()
+    with theirs, handed_over(wanted) as setup, contextlib.ExitStack() as stack:
+        numbers = [theirs.fileno(), setup]
         output: int = subprocess.DEVNULL
         if wanted.setup.log:
             with contextlib.suppress(OSError):
                 output = stack.enter_context(open(wanted.setup.log, "ab")).fileno()
-        command = [sys.executable, "-P", "-m", ray_driver.__name__, str(number), msgspec.json.encode(wanted).decode()]
+        command = [sys.executable, "-P", "-m", ray_driver.__name__, *map(str, numbers)]
         with undisturbed():
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[number]
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=numbers
             )
     ours.setblocking(False)
     return process, ours
