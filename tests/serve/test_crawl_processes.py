@@ -27,6 +27,19 @@ def test_a_crawl_that_refuses_leaves_nothing(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+def test_seeds_are_not_in_the_list_of_processes(tmp_path: Path) -> None:
+    """An address may hold a token: the crawl reads it from its standard input."""
+    folder = tmp_path / "new"
+    words = ["--seeds=-", "--max-time=20s", f"--collection={folder}"]
+    process = start_crawl(folder, words, seeds=["http://127.0.0.1:9/?token=secret"])
+    try:
+        assert b"token" not in Path(f"/proc/{process}/cmdline").read_bytes()
+        assert "token=secret" in (folder / "lycosa.toml").read_text()
+    finally:
+        stop_crawl(folder)
+        stop_crawl(folder)
+
+
 def test_only_one_crawl_runs_in_a_collection(tmp_path: Path) -> None:
     """The second is refused before a process is started."""
     folder = make_collection(tmp_path / "news", [PAGE])

@@ -12,7 +12,7 @@ from support.command_line import run
 
 from lycosa import Collection
 from lycosa.missions.records.alerts.alert_log import AlertLog
-from lycosa.missions.records.alerts.round import tell_alerts
+from lycosa.missions.records.alerts.alert_run import tell_alerts
 from lycosa.missions.records.database import open_store
 from lycosa.missions.records.delivery import MailSettings, Outbox
 from lycosa.missions.records.readers import load_readers

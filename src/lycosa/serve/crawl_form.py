@@ -90,6 +90,7 @@ class CheckedCrawl(NamedTuple):
 
     folder: Path
     arguments: list[str]  # of `lycosa crawl`
+    seeds: tuple[str, ...]  # that it reads from its standard input
 
 
 def offered_missions() -> list[MissionOffer]:
@@ -126,7 +127,9 @@ def check_form(form: CrawlForm, folders: CollectionFolders, translate: Translato
     options = [f"{setting.option}={form.values[setting.field]}" for setting in SETTINGS if setting.field in form.values]
     if form.scope:
         options.append(f"--scope={form.scope}")
-    return CheckedCrawl(folder, [*options, *files, "--new", f"--collection={folder}", "--", *arguments, *seeds])
+    if seeds:
+        options.append("--seeds=-")
+    return CheckedCrawl(folder, [*options, *files, "--new", f"--collection={folder}", "--", *arguments], seeds)
 
 
 def check_limit(text: str) -> str:

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -27,10 +28,13 @@ _LOOK_S = 0.05
 _SHOWN_BYTES = 4_000
 
 
-def start_crawl(folder: Path, arguments: Sequence[str], *, options: Sequence[str] = ()) -> int:
+def start_crawl(
+    folder: Path, arguments: Sequence[str], *, options: Sequence[str] = (), seeds: Sequence[str] = ()
+) -> int:
     """Start `lycosa crawl` for a collection, and return its process; UsageError if it refuses, with its words.
 
-    `options` stand before the arguments.
+    `options` stand before the arguments. `--seeds=-` among these reads the `seeds`, which the list of processes does
+    not show: an address may hold a token.
     """
     if process := running_crawl(folder):
         raise CollectionError(f"A crawl already runs there (process {process}): stop it, or wait for it to end.")
@@ -42,10 +46,12 @@ def start_crawl(folder: Path, arguments: Sequence[str], *, options: Sequence[str
         if before > _CONSOLE_BYTES:
             console.unlink()
             before = 0
-        with open(console, "ab") as output:
+        with open(console, "ab") as output, tempfile.TemporaryFile() as given:
+            given.writelines(f"{seed}\n".encode() for seed in seeds)
+            given.seek(0)
             started = subprocess.Popen(
                 [sys.executable, "-P", "-m", "lycosa", "crawl", *options, *arguments],
-                stdin=subprocess.DEVNULL,
+                stdin=given,
                 stdout=output,
                 stderr=output,
                 env={name: value for name, value in os.environ.items() if name != VARIABLE},

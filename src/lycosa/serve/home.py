@@ -40,7 +40,7 @@ def begin_crawl(request: PageRequest) -> View | Response:
     if checked is None:
         return _show(request, form, status=422)
     try:
-        start_crawl(checked.folder, checked.arguments, options=request.settings.crawl_options)
+        start_crawl(checked.folder, checked.arguments, options=request.settings.crawl_options, seeds=checked.seeds)
     except LycosaError as problem:
         form.complaints["form"] = str(problem)
         return _show(request, form, status=422)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.config.setting_docs import own_table
-from lycosa.missions.records.description import SiteDescription, check_description, read_description
+from lycosa.missions.records.site_description import SiteDescription, check_description, read_description
 from lycosa.parse import Doc, read
 
 RANGES: list[dict[str, Any]] = [

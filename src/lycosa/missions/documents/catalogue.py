@@ -7,7 +7,7 @@ this version. What a person corrected is laid over it when it is read, and stand
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
@@ -90,10 +90,8 @@ class Catalogue:
             yield _decode_person(data)
 
 
-def open_catalogue(
-    collection: Collection, *, renew: bool = True, tell: Callable[[int, int], object] | None = None
-) -> Catalogue:
-    """The catalogue of a collection, made first where it is missing or out of date; `tell` hears how far that is.
+def open_catalogue(collection: Collection, *, renew: bool = True) -> Catalogue:
+    """The catalogue of a collection, made first where it is missing or out of date.
 
     Without `renew` it is as it was made last, if its file can be written to.
     """
@@ -112,7 +110,7 @@ def open_catalogue(
     state = _state_of(collection, settings)
     with translated(path):
         if database.execute("SELECT value FROM meta WHERE key = 'state'").get != state:
-            _make(collection, settings, database, state, tell)
+            _make(collection, settings, database, state)
     return Catalogue(path, database, state=state)
 
 
@@ -124,19 +122,11 @@ def _state_of(collection: Collection, settings: DocumentSettings) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
-def _make(
-    collection: Collection,
-    settings: DocumentSettings,
-    database: apsw.Connection,
-    state: str,
-    tell: Callable[[int, int], object] | None,
-) -> None:
+def _make(collection: Collection, settings: DocumentSettings, database: apsw.Connection, state: str) -> None:
     """Weigh everything anew: one pass over the documents to learn whom they name, one to describe them."""
     addresses: set[str] = set()
-    total = 0
     for record in collection.records(kind="document", quarry="documents"):
         addresses.update(record.pages)
-        total += 1
     with scratch() as store, database:
         graph = build_graph(collection, addresses, store)
         fusion = Fusion(settings, graph)
@@ -147,8 +137,6 @@ def _make(
             database.execute(f"DELETE FROM {table}")
         for n, record in enumerate(collection.records(kind="document", quarry="documents"), 1):
             _store(database, n, fusion, fusion.describe(_read(record)))
-            if tell is not None:
-                tell(n, total)
         for entry in fusion.directory.entries:
             if entry.documents:
                 person = entry.freeze()

@@ -137,16 +137,14 @@ _MONTH_AND_DAY = re.compile(
 _DAY_FIRST_ENGLISH = ("en-gb", "en-au", "en-nz", "en-ie", "en-in", "en-za", "en-sg", "en-ng", "en-ke")
 
 
-def find_date(text: str, *, language: str = "", american: bool | None = None) -> datetime.date | None:
+def find_date(text: str, *, language: str = "") -> datetime.date | None:
     """The first day that a text names, in figures or in the words of any language; None where there is none.
 
-    `american` says whether 3/4/2020 is in March; by default it is where the language is English and the parts are
-    divided by slashes.
+    3/4/2020 is in March where the language is English and the parts are divided by slashes, else in April.
     """
     text = fold_text(text[:_MAX_CHARS])
     spoken = language.lower()[:2]
-    if american is None:
-        american = spoken == "en" and language.lower()[:5] not in _DAY_FIRST_ENGLISH
+    american = spoken == "en" and language.lower()[:5] not in _DAY_FIRST_ENGLISH
     first, at = None, len(text)
     for pattern, read in _READERS:
         for match in pattern.finditer(text, 0, at):

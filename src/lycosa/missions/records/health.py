@@ -179,7 +179,7 @@ def measure_health(store: RecordStore, collection: Collection | None = None) -> 
 
 def _count_unfound(store: RecordStore, collection: Collection) -> Counter[tuple[str, int, str]]:
     """Leaf pages of described ranges that never had a record, by range, round and version."""
-    from lycosa.missions.records.description import is_described, read_description
+    from lycosa.missions.records.site_description import is_described, read_description
 
     counts: Counter[tuple[str, int, str]] = Counter()
     settings = _settings_of(collection)
@@ -288,7 +288,7 @@ def refresh_and_watch(collection: Collection) -> list[str]:
 
 
 def _keep_description(store: RecordStore, collection: Collection) -> None:
-    from lycosa.missions.records.description import is_described, read_description
+    from lycosa.missions.records.site_description import is_described, read_description
 
     settings = _settings_of(collection)
     if is_described(settings):

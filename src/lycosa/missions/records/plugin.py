@@ -40,12 +40,12 @@ class RecordsMission(PlainMission):
         return RecordsSettings
 
     def complete_settings(self, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
-        from lycosa.missions.records.description import complete_description
+        from lycosa.missions.records.site_description import complete_description
 
         return complete_description(settings, folder)
 
     def check_settings(self, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
-        from lycosa.missions.records.description import check_description
+        from lycosa.missions.records.site_description import check_description
 
         return check_description(settings)
 
@@ -112,14 +112,14 @@ class RecordsMission(PlainMission):
                 "readers",
                 "After each round, tell readers what is new to them.",
                 metavar="READERS.toml",
-                check="lycosa.missions.records.reports.round:check_readers",
+                check="lycosa.missions.records.reports.digest_delivery:check_readers",
             )
         ]
 
     def after_round(self, collection: Collection, finished: FinishedRound) -> Iterable[str]:
         """Tell readers what they asked for. What goes wrong is a sentence: the rounds of a crawl go on."""
-        from lycosa.missions.records.alerts import round as alerts
-        from lycosa.missions.records.reports import round as digests
+        from lycosa.missions.records.alerts import alert_run as alerts
+        from lycosa.missions.records.reports import digest_delivery as digests
 
         if "readers" not in finished.asked:
             return

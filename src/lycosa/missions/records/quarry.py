@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lycosa.missions.records.article import read_article
-from lycosa.missions.records.description import SiteDescription, is_described, read_description
 from lycosa.missions.records.schema import FoundRecord, Schema
+from lycosa.missions.records.site_description import SiteDescription, is_described, read_description
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry

@@ -19,9 +19,9 @@ from support.webhook_server import webhook_server
 
 from lycosa import Collection
 from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog
+from lycosa.missions.records.alerts.alert_run import tell_alerts
 from lycosa.missions.records.alerts.difference import Part, as_text
 from lycosa.missions.records.alerts.record_watch import RecordWatch
-from lycosa.missions.records.alerts.round import tell_alerts
 from lycosa.missions.records.alerts.settings import read_alerts
 from lycosa.missions.records.database import NewRecord, open_store
 from lycosa.missions.records.delivery import Outbox

@@ -24,7 +24,7 @@ _TEXT_SIZE = 11.0
 _SLIDES = frozenset({"pptx", "ppt", "pps", "odp"})
 
 
-def read_office(body: bytes, /, *, format: str, whole: bool = False) -> Layout:
+def read_office(body: bytes, /, *, format: str) -> Layout:
     """The layout of a document in one of these formats; what is wrong with it stands in `problem`."""
     if format == "rtf" and not body.lstrip().startswith(b"{\\rtf"):
         return Layout(format=format, problem="rtf: it does not begin as such a file does")

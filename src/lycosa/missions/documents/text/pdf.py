@@ -21,7 +21,7 @@ from lycosa.missions.documents.text.embedded import read_embedded
 from lycosa.missions.documents.text.layout import Layout, Line
 from lycosa.missions.documents.text.letters import ACCENTS, RAISED, clean, compose
 from lycosa.missions.documents.text.order import Segment, order_page
-from lycosa.parse.pdf import CHARS_MAX, PAGES_MAX
+from lycosa.parse.pdf import CHARS_MAX
 
 FIRST_PAGES = 3
 LAST_PAGES = 2
@@ -396,8 +396,8 @@ def _segments(words: list[_Word], frame: tuple[float, float, float, float]) -> l
     return found
 
 
-def read_pdf(body: bytes, *, whole: bool = False) -> Layout:
-    """The layout of a PDF; `whole`: with the text of all pages, else with that of the first and the last ones."""
+def read_pdf(body: bytes) -> Layout:
+    """The layout of a PDF, with the text of the first and the last pages."""
     reader = PdfReader(body)
     layout = Layout(format="pdf", page_count=reader.count, problem=reader.problem)
     if not reader.count:
@@ -426,10 +426,8 @@ def read_pdf(body: bytes, *, whole: bool = False) -> Layout:
         layout.image_pages += picture
         pages[nth] = order_page(segments, width=width, height=height)
     layout.lines = _lines(pages, height=layout.page_height)
-    layout.text = _texts(reader, layout, chosen=list(pages), count=count, whole=whole)
+    layout.text = _texts(reader, layout, chosen=list(pages), count=count)
     layout.problem = layout.problem or reader.problem
-    if whole and reader.count > PAGES_MAX:
-        layout.problem = layout.problem or f"pdf: only the first {PAGES_MAX} of {reader.count} pages were read"
     if not layout.text.strip():
         layout.problem = layout.problem or ("pdf: only pictures" if layout.image_pages else "pdf: no text")
     elif _is_gibberish(layout.text):
@@ -499,20 +497,19 @@ def _head_key(segment: Segment) -> str:
     return re.sub(r"\d+|\b[ivxlc]+\b", "#", segment.text)
 
 
-def _texts(reader: PdfReader, layout: Layout, *, chosen: list[int], count: int, whole: bool) -> str:
+def _texts(reader: PdfReader, layout: Layout, *, chosen: list[int], count: int) -> str:
     by_page: dict[int, list[str]] = {}
     for line in layout.lines:
         by_page.setdefault(line.page - 1, []).append(line.text.replace(RAISED, ""))
     known = {nth: "\n".join(by_page.get(nth, [])) for nth in chosen}
-    if not whole:  # the bibliography may begin before the last pages
-        for nth in range(count - LAST_PAGES - 1, max(count - LAST_PAGES - 1 - TAIL_PAGES, FIRST_PAGES - 1), -1):
-            if any(_BIBLIOGRAPHY.search(known[later]) for later in known if later > nth):
-                break
-            known.setdefault(nth, reader.plain_text(nth))
+    # The bibliography may begin before the last pages.
+    for nth in range(count - LAST_PAGES - 1, max(count - LAST_PAGES - 1 - TAIL_PAGES, FIRST_PAGES - 1), -1):
+        if any(_BIBLIOGRAPHY.search(known[later]) for later in known if later > nth):
+            break
+        known.setdefault(nth, reader.plain_text(nth))
     texts: list[str] = []
     left = CHARS_MAX
-    for nth in range(min(count, PAGES_MAX)) if whole else sorted(known):
-        text = known[nth] if nth in known else reader.plain_text(nth)
+    for _, text in sorted(known.items()):
         texts.append(text[:left])
         left -= len(text)
         if left <= 0:

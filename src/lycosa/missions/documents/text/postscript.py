@@ -11,7 +11,7 @@ _SECONDS = 60
 _MAX_BYTES = 200 << 20
 
 
-def read_postscript(body: bytes, /, *, whole: bool = False) -> Layout:
+def read_postscript(body: bytes, /) -> Layout:
     """The layout of a PostScript document; without Ghostscript `problem` says what to install."""
     from lycosa.missions.documents.text.pdf import read_pdf
 
@@ -38,6 +38,6 @@ def read_postscript(body: bytes, /, *, whole: bool = False) -> Layout:
         return Layout(format="ps", problem=f"ps: Ghostscript gave up ({type(error).__name__})")
     if done.returncode or not done.stdout.startswith(b"%PDF") or len(done.stdout) > _MAX_BYTES:
         return Layout(format="ps", problem=f"ps: Ghostscript cannot read it (exit code {done.returncode})")
-    layout = read_pdf(done.stdout, whole=whole)
+    layout = read_pdf(done.stdout)
     layout.format = "ps"
     return layout

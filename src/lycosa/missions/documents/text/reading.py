@@ -10,13 +10,13 @@ from lycosa.missions.documents.text.layout import Layout
 class LayoutReader(Protocol):
     """Reads one format; what is wrong with the file stands in the layout's `problem`, nothing is raised on content."""
 
-    def __call__(self, body: bytes, /, *, whole: bool = False) -> Layout: ...
+    def __call__(self, body: bytes, /) -> Layout: ...
 
 
-def _pdf(body: bytes, /, *, whole: bool = False) -> Layout:
+def _pdf(body: bytes, /) -> Layout:
     from lycosa.missions.documents.text.pdf import read_pdf  # PDFium is loaded where it is used
 
-    layout = read_pdf(body, whole=whole)
+    layout = read_pdf(body)
     if layout.image_pages and not layout.lines:
         from lycosa.missions.documents.text.ocr import recognise_text
 
@@ -24,17 +24,17 @@ def _pdf(body: bytes, /, *, whole: bool = False) -> Layout:
     return layout
 
 
-def _ps(body: bytes, /, *, whole: bool = False) -> Layout:
+def _ps(body: bytes, /) -> Layout:
     from lycosa.missions.documents.text.postscript import read_postscript
 
-    return read_postscript(body, whole=whole)
+    return read_postscript(body)
 
 
 def _office(format: str) -> LayoutReader:
-    def read(body: bytes, /, *, whole: bool = False) -> Layout:
+    def read(body: bytes, /) -> Layout:
         from lycosa.missions.documents.text.office import read_office
 
-        return read_office(body, format=format, whole=whole)
+        return read_office(body, format=format)
 
     return read
 
@@ -47,11 +47,11 @@ READERS: dict[str, LayoutReader] = {
 }
 
 
-def read_layout(body: bytes, *, format: str = "pdf", whole: bool = False) -> Layout:
-    """The layout of a document; `whole`: with the text of all its pages and not only of the first and last ones."""
+def read_layout(body: bytes, *, format: str = "pdf") -> Layout:
+    """The layout of a document, with the text of its first and last pages."""
     reader = READERS.get(format)
     if reader is None:
         return Layout(format=format, problem=f"{format}: no reader for this format")
     if not body:
         return Layout(format=format, problem=f"{format}: empty")
-    return reader(body, whole=whole)
+    return reader(body)

@@ -41,7 +41,7 @@ def alerts(
     """
     from lycosa.collection.collection import Collection
     from lycosa.missions.records.alerts.alert_log import AlertLog
-    from lycosa.missions.records.alerts.round import send_messages, tell_alerts
+    from lycosa.missions.records.alerts.alert_run import send_messages, tell_alerts
     from lycosa.missions.records.alerts.settings import read_alerts
     from lycosa.missions.records.database import open_store
     from lycosa.missions.records.readers import load_readers

@@ -75,7 +75,7 @@ def digest(
     if output is not None:
         check_ending(output)
     if "mail" in forms or send:
-        from lycosa.missions.records.reports.round import refuse_without_server
+        from lycosa.missions.records.reports.digest_delivery import refuse_without_server
 
         refuse_without_server(readers_file)
     for reader in readers:
@@ -179,7 +179,7 @@ def _write_files(digest: Digest, store: DigestStore, file: ReadersFile, folder: 
 def _send(made: list[Digest], store: DigestStore, file: ReadersFile, *, has_files: bool) -> None:
     """Queue the mails, count the digests, and try to send what waits."""
     from lycosa.missions.records.delivery import Outbox
-    from lycosa.missions.records.reports.round import deliver
+    from lycosa.missions.records.reports.digest_delivery import deliver
     from lycosa.output.table import printable
 
     reached = [one for one in made if one.reader.mail or has_files]

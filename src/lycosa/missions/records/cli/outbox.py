@@ -45,7 +45,7 @@ def outbox(
     lycosa outbox --drop 3 4
     """
     from lycosa.collection.collection import Collection
-    from lycosa.missions.records.alerts.round import send_messages
+    from lycosa.missions.records.alerts.alert_run import send_messages
     from lycosa.missions.records.database import open_store
     from lycosa.missions.records.delivery import Outbox
     from lycosa.missions.records.readers import load_readers

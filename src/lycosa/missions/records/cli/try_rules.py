@@ -20,8 +20,8 @@ from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     from lycosa.config.settings import Mission
-    from lycosa.missions.records.description import SiteDescription
     from lycosa.missions.records.schema import FieldValue, Schema, SchemaField
+    from lycosa.missions.records.site_description import SiteDescription
     from lycosa.parse import Doc
 
 _MAX_PAGE = 64 << 20
@@ -106,8 +106,8 @@ def try_rules(
 
 def _load_schemas(word: str, options: dict[str, Any]) -> tuple[TriedSchemas, Mission]:
     """The schema, or the mission with a description, that a word names; and the settings of requests."""
-    from lycosa.missions.records.description import is_described, read_description
     from lycosa.missions.records.schema import load_schema
+    from lycosa.missions.records.site_description import is_described, read_description
 
     if not _is_mission(word):
         schema = load_schema(word)

@@ -41,7 +41,8 @@ SELECT version.id AS change, version.what, version.cause, version.at, version.ro
        (SELECT data FROM version AS v WHERE v.record = version.record AND v.number < version.number
         AND v.data IS NOT NULL ORDER BY v.number DESC LIMIT 1) AS before,
        {", ".join(f"known_records.{name.strip()}" for name in _COLUMNS.split(","))}
-FROM version JOIN known_records ON known_records.id = version.record WHERE version.id > ?"""
+FROM version JOIN known_records ON known_records.id = version.record WHERE version.id > ?
+ORDER BY version.id"""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -96,21 +97,18 @@ class RecordStore:
         self,
         kind: str = "",
         *,
-        since: float = 0.0,
-        host: str = "",
         where: str = "",
         values: Sequence[object] = (),
         gone: bool = False,
     ) -> Iterator[StoredRecord]:
         """The records of now, in the order of their finding; with `gone` also those that are there no more.
 
-        `where` is a condition in SQL over the columns of the view `records`, `since` the time of the last change.
+        `where` is a condition in SQL over the columns of the view `records`.
         """
         conditions, bound = ["1"], list[object]()
-        for condition, value in (("kind = ?", kind), ("changed_at >= ?", since), ("host = ?", host)):
-            if value:
-                conditions.append(condition)
-                bound.append(value)
+        if kind:
+            conditions.append("kind = ?")
+            bound.append(kind)
         if not gone:
             conditions.append("NOT gone")
         if where:
@@ -129,25 +127,9 @@ class RecordStore:
         """The versions of a record, the first one first."""
         return [_version(row) for row in self.rows(_VERSIONS, (number,))]
 
-    def changes(
-        self,
-        *,
-        since: float | None = None,
-        since_round: int | None = None,
-        until_round: int | None = None,
-        after: int = 0,
-    ) -> Iterator[RecordChange]:
-        """What became of records, in its order: after a time, after a round, after the change of a number."""
-        sql, values = _CHANGES, list[object]([after])
-        for condition, value in (
-            ("version.at > ?", since),
-            ("version.round > ?", since_round),
-            ("version.round <= ?", until_round),
-        ):
-            if value is not None:
-                sql += f" AND {condition}"
-                values.append(value)
-        for number, what, cause, at, round_, data, before, *row in self.rows(f"{sql} ORDER BY version.id", values):
+    def changes(self, *, after: int = 0) -> Iterator[RecordChange]:
+        """What became of records, in its order, after the change of a number."""
+        for number, what, cause, at, round_, data, before, *row in self.rows(_CHANGES, (after,)):
             old = None if before is None or what == "new" else _decode(before)
             new = None if data is None else _decode(data)
             yield RecordChange(

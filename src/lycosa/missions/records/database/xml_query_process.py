@@ -28,7 +28,7 @@ MAX_QUERY = 10_000
 _FINDERS = {"xpath": find_xpath, "xquery": find_xquery}
 
 
-class QueryTask(msgspec.Struct, frozen=True):
+class XmlQuery(msgspec.Struct, frozen=True):
     """A query on its way to the process; 0 seconds: without end."""
 
     folder: str
@@ -38,7 +38,7 @@ class QueryTask(msgspec.Struct, frozen=True):
     parent: int
 
 
-class QueryProblem(msgspec.Struct, frozen=True):
+class XmlQueryProblem(msgspec.Struct, frozen=True):
     """What was wrong: an error of `lycosa.errors`, by its name and sentence."""
 
     kind: str
@@ -47,20 +47,20 @@ class QueryProblem(msgspec.Struct, frozen=True):
 
 #: A line of the process: first the names of the columns, then rows; or what was wrong.
 _Row = tuple[str | float | None, ...]
-_Line = _Row | QueryProblem
+_Line = _Row | XmlQueryProblem
 
 
 def ask_xpath(collection: Collection, query: str, *, seconds: float = 0.0) -> Answer:
     """What a path finds in each record, with the record's page; of a condition, the records of which it holds."""
-    return _ask(QueryTask(str(collection.path), "xpath", query, seconds, os.getpid()))
+    return _ask(XmlQuery(str(collection.path), "xpath", query, seconds, os.getpid()))
 
 
 def ask_xquery(collection: Collection, query: str, *, seconds: float = 0.0) -> Answer:
     """What an XQuery finds in all records: they are the document, /records/KIND."""
-    return _ask(QueryTask(str(collection.path), "xquery", query, seconds, os.getpid()))
+    return _ask(XmlQuery(str(collection.path), "xquery", query, seconds, os.getpid()))
 
 
-def _ask(task: QueryTask) -> Answer:
+def _ask(task: XmlQuery) -> Answer:
     if len(task.text) > MAX_QUERY:
         raise UsageError(f"The query has {len(task.text):,} characters; allowed: {MAX_QUERY:,}.")
     lines = _run(task)
@@ -69,7 +69,7 @@ def _ask(task: QueryTask) -> Answer:
     return tuple(map(str, columns)), lines if first is None else chain([first], lines)
 
 
-def _run(task: QueryTask) -> Iterator[_Row]:
+def _run(task: XmlQuery) -> Iterator[_Row]:
     """The lines of the process; ends it with whoever reads them."""
     command = [sys.executable, "-P", "-m", __name__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -79,7 +79,7 @@ def _run(task: QueryTask) -> Iterator[_Row]:
             process.stdin.close()
             for line in process.stdout:
                 found = msgspec.json.decode(line, type=_Line)
-                if isinstance(found, QueryProblem):
+                if isinstance(found, XmlQueryProblem):
                     raise getattr(errors, found.kind, LycosaError)(found.sentence)
                 yield found
             code = process.wait()
@@ -94,7 +94,7 @@ def _run(task: QueryTask) -> Iterator[_Row]:
 def main() -> None:
     """The process: one query."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks hears it too, and ends us
-    task = msgspec.json.decode(sys.stdin.buffer.read(), type=QueryTask)
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=XmlQuery)
     die_with_parent(task.parent)
     out = sys.stdout.buffer
     try:
@@ -105,7 +105,7 @@ def main() -> None:
             for line in chain([columns], rows):
                 out.write(msgspec.json.encode(line) + b"\n")
     except LycosaError as problem:
-        out.write(msgspec.json.encode(QueryProblem(type(problem).__name__, str(problem))) + b"\n")
+        out.write(msgspec.json.encode(XmlQueryProblem(type(problem).__name__, str(problem))) + b"\n")
     out.flush()
 
 

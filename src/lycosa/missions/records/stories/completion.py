@@ -35,11 +35,6 @@ class CompletedField(Struct, frozen=True):
     hosts: tuple[str, ...]  # that say the same
     others: tuple[OtherValue, ...] = ()  # that say something else, the most hosts first
 
-    @property
-    def is_disputed(self) -> bool:
-        """Whether sources disagree."""
-        return bool(self.others)
-
 
 class CompletedRecord(Struct, frozen=True):
     """A record with the fields of all."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from lycosa.errors import UsageError
 from lycosa.missions.records.database import RecordStore
-from lycosa.missions.records.stories.catalogue import MemberReason, Story, explain_story, list_stories, read_story
+from lycosa.missions.records.stories.catalogue import MemberReason, Story, explain_story, read_story, stories
 from lycosa.missions.records.stories.completion import CompletedField, complete
 from lycosa.missions.records.stories.copies import CopyVerdict, find_copies
 from lycosa.output.destination import opened
@@ -49,12 +49,10 @@ def write_stories(
 
 
 def _rows(store: RecordStore, *, since: float, least_hosts: int) -> Iterator[tuple[Value, ...]]:
-    for summary in list(list_stories(store, since=since, least_hosts=least_hosts)):
-        found = read_story(store, summary.id)
-        if found is not None:
-            media = ", ".join(found.hosts[:10]) + (" …" if len(found.hosts) > 10 else "")
-            first, last = _day(found.first_at), _day(found.last_at)
-            yield (found.id, len(found.records), len(found.hosts), first, last, found.title, media)
+    for found in stories(store, since=since, least_hosts=least_hosts):
+        media = ", ".join(found.hosts[:10]) + (" …" if len(found.hosts) > 10 else "")
+        first, last = _day(found.first_at), _day(found.last_at)
+        yield (found.id, len(found.records), len(found.hosts), first, last, found.title, media)
 
 
 def show_story(store: RecordStore, number: int, output: str, *, form: str | None, raw: bool = False) -> str:
@@ -113,17 +111,17 @@ def _story_lines(story: Story, reasons: list[MemberReason], copies: dict[int, Co
     yield ""
     yield "  Together:"
     fields = complete(story.records).fields
-    width = min(20, max(map(len, fields), default=0))
+    width = min(20, max([12, *map(len, fields)]))
     for name, field in fields.items():
         yield from _field_lines(name[:width].ljust(width), field)
 
 
 def _field_lines(name: str, field: CompletedField) -> Iterator[str]:
     agreeing = f"{counted(len(field.hosts), 'host')}" if len(field.hosts) > 1 else field.hosts[0]
-    yield f"  {name}  {_short(field.value)}  ({agreeing}; record {field.record})"
+    yield f"  {name} {_short(field.value)}  ({agreeing}; record {field.record})"
     for other in field.others:
         hosts = ", ".join(other.hosts[:3]) + (" …" if len(other.hosts) > 3 else "")
-        yield f"  {'':{len(name)}}    but {_short(other.value)}  ({hosts})"
+        yield f"  {'':{len(name)}}   but {_short(other.value)}  ({hosts})"
 
 
 def _short(value: object) -> str:

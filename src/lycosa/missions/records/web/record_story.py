@@ -13,9 +13,9 @@ from lycosa.errors import LycosaError, UsageError
 from lycosa.missions.records.alerts.difference import Part, diff_values
 from lycosa.missions.records.database import RecordStore, StoredRecord
 from lycosa.missions.records.database.model import RecordVersion, compare_fields
-from lycosa.missions.records.description import is_described, read_description
 from lycosa.missions.records.schema import FoundRecord
 from lycosa.missions.records.settings import RecordsSettings
+from lycosa.missions.records.site_description import is_described, read_description
 from lycosa.missions.records.stories.catalogue import story_of
 from lycosa.missions.records.web.current_store import has_table, shown_store
 from lycosa.missions.records.web.record_list import show_value, title_of
