@@ -15,6 +15,7 @@ from typing import Any, LiteralString, TypeVar
 
 import psycopg
 from psycopg import errors
+from psycopg.types.array import ListBinaryDumper
 
 from lycosa.errors import CollectionError
 from lycosa.frontier.postgres import schema
@@ -41,6 +42,7 @@ class PostgresConnection:
         self.round = 1
         self.opened = 0  # how often; what was made for one connection is gone with it
         self._db: psycopg.Connection | None = None
+        self._reader: psycopg.Cursor | None = None
         self._pipeline: psycopg.Pipeline | None = None
         self._is_known = False
 
@@ -78,7 +80,10 @@ class PostgresConnection:
 
     def row(self, statement: str, values: Values = ()) -> Any:
         """The first row that a statement gives, or None."""
-        return self.db.execute(_literal(statement), values or None).fetchone()
+        db = self.db
+        if self._reader is None or self._reader.connection is not db:
+            self._reader = db.cursor()  # one for all: to make one costs as much as to ask
+        return self._reader.execute(_literal(statement), values or None).fetchone()
 
     def value(self, statement: str, values: Values = ()) -> Any:
         """The first value that a statement gives, or None."""
@@ -159,7 +164,9 @@ class PostgresConnection:
 
 def connect(address: str) -> psycopg.Connection:
     """Connect to a server, or say in one sentence why that cannot be."""
-    return psycopg.connect(address, autocommit=True, connect_timeout=10, options=_OPTIONS, application_name="lycosa")
+    db = psycopg.connect(address, autocommit=True, connect_timeout=10, options=_OPTIONS, application_name="lycosa")
+    db.adapters.register_dumper(list, ListBinaryDumper)  # as text, columns of values cost half of a commit's CPU here
+    return db
 
 
 def _literal(statement: str) -> LiteralString:
