@@ -242,26 +242,44 @@ def figures(server: PostgresServer) -> tuple[float, ...]:
     return (server_cpu(server), *row)
 
 
+def copy_cpu(source: SharedCollection, folder: Path) -> float:
+    """CPU seconds of what every machine does at the end of its run: it brings the tables to its folder."""
+    (folder / "archive").mkdir(parents=True)
+    began = time.process_time()
+    refresh_copy(source, folder)
+    return time.process_time() - began
+
+
 def cost(server: PostgresServer, *, pages: int, repeats: int) -> None:
     with psycopg.connect(server.address, autocommit=True) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
     web = Web()
     seeds = make_site(web, pages=pages, hosts=20)
-    print("| frontier | pages | CPU of lycosa, µs a page | of the server | transactions | statements | bytes of log |")
-    print("| --- " + "| ---: " * 6 + "|")
+    print(
+        "| frontier | pages | CPU of lycosa, µs a page | the copy at the end | × SQLite without it"
+        " | CPU of the server | transactions | statements | bytes of log |"
+    )
+    print("| --- " + "| ---: " * 8 + "|")
     with tempfile.TemporaryDirectory() as name:
         for repeat in range(repeats):
             base = Path(name, str(repeat))
             idle, _ = crawl(web, seeds[:1], base / "s0", "--limit", "1")
             spent, count = crawl(web, seeds, base / "s1")
-            print(f"| SQLite | {count} | {(spent - idle) / count * 1e6:,.0f} | | | | |", flush=True)
+            plain = (spent - idle) / count
+            print(f"| SQLite | {count} | {plain * 1e6:,.0f} | | | | | | |", flush=True)
             at = ["--database", server.address]
             idle, _ = crawl(web, seeds[:1], base / f"p0_{repeat}", "--limit", "1", *at)
             before = figures(server)
             spent, count = crawl(web, seeds, base / f"p1_{repeat}", *at)
             cpu, *rest = (b - a for a, b in zip(before, figures(server), strict=True))
+            copy = copy_cpu(SharedCollection(server.address, f"p1_{repeat}"), base / "copy") / count
+            shared = (spent - idle) / count
             there = f"{cpu / count * 1e6:,.0f} | " + " | ".join(f"{one / count:,.2f}" for one in rest)
-            print(f"| PostgreSQL | {count} | {(spent - idle) / count * 1e6:,.0f} | {there} |", flush=True)
+            print(
+                f"| PostgreSQL | {count} | {shared * 1e6:,.0f} | {copy * 1e6:,.0f}"
+                f" | {(shared - copy) / plain:.2f} | {there} |",
+                flush=True,
+            )
     web.close()
 
 

@@ -27,7 +27,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -186,8 +186,9 @@ def bounded_cpu(server: PostgresServer, cores: float) -> Iterator[None]:
     try:
         yield
     finally:
-        for pid in (folder / "cgroup.procs").read_text().split():
-            (folder.parent / "cgroup.procs").write_text(pid)
+        while pids := (folder / "cgroup.procs").read_text().split():
+            with suppress(ProcessLookupError):  # it has just ended
+                (folder.parent / "cgroup.procs").write_text(pids[0])
         folder.rmdir()
 
 

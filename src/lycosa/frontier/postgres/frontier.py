@@ -81,6 +81,7 @@ _INBOX = """
 WITH read AS (DELETE FROM inbox WHERE part = ANY(%s) RETURNING part, host)
 SELECT name FROM read JOIN host USING (part, host) ORDER BY host.host"""
 _RECALL = "SELECT state, reason FROM url WHERE part = %s AND host = %s AND id = %s"
+_CONTENT = "SELECT 1 FROM content WHERE part = %s AND digest = %s"
 _HOLDER = """
 SELECT {} FROM content JOIN url ON url.part = content.n >> 44 AND url.n = content.n
 JOIN page ON page.part = url.part AND page.n = url.n AND page.round = content.round
@@ -425,7 +426,10 @@ class PostgresFrontier:
         return ArchivePlace(*row) if row is not None else None
 
     def _find_content(self, digest: bytes, columns: str) -> Any:
-        return self._connection.row(_HOLDER.format(columns), (digest[0], digest)) if digest else None
+        """Asked for every page, and most contents are new: who holds a content is asked only where there is one."""
+        if not digest or self._connection.row(_CONTENT, (digest[0], digest)) is None:
+            return None
+        return self._connection.row(_HOLDER.format(columns), (digest[0], digest))
 
     # Ending and opening URLs anew
 
