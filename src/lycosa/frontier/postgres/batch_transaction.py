@@ -126,7 +126,7 @@ INSERT INTO tally SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::text[],
 ON CONFLICT (part, host, key) DO UPDATE SET count = tally.count + excluded.count"""
 _WARC = """
 INSERT INTO warc (name, size, synced, machine) VALUES (%s, %s, %s, %s)
-ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = greatest(warc.synced, excluded.synced)"""
+ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = greatest(warc.synced, excluded.synced), stamp = 0"""
 _LESSON = """
 INSERT INTO lesson SELECT key, weight, energy, %s FROM unnest(%s::bigint[], %s::float8[], %s::float8[])
     AS new (key, weight, energy)
