@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 from hypothesis import strategies as st
 from msgspec import Struct, structs
 
-from lycosa.frontier.contract import Frontier, LeaseLost
+from lycosa.frontier.contract import BARRED, Frontier, LeaseLost
 from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import (
+    ArchivePlace,
     Batch,
     Discovery,
     HostRow,
@@ -32,9 +32,9 @@ HOSTS = ("a.test", "d.test", "g.test")  # the first and the second lie in differ
 NAMES = 6  # URLs of each host
 DAY = 86_400.0
 TTL_S = 60.0
-#: No link is `needed`: which page is its parent then differs between memory and SQLite in rare orders of commits.
-#: Without "nofollow": a seed that only such links had led to keeps their depth and score in SQLite, and not in others.
 REASONS = ("robots", "scope", "depth", "host-budget", "host-quota")
+#: What a run asks to be fetched again when its settings change.
+REQUEUED = ("not-quarry", "too-large", "noarchive")
 
 
 def url_of(number: int) -> str:
@@ -56,6 +56,7 @@ class FoundLink(Struct, frozen=True):
     via: str = "a"
     seed: bool = False
     lore: bytes = b""
+    needed: bool = False
 
 
 class Ending(Struct, frozen=True):
@@ -78,6 +79,7 @@ class Step(Struct, frozen=True):
     found: tuple[FoundLink, ...] = ()
     endings: tuple[Ending, ...] = ()
     hints: tuple[tuple[int, float], ...] = ()
+    others: bool = False  # a commit brings other archive files and traps as well
     reason: str = ""
     flag: bool = False
     max_depth: int = -1
@@ -86,16 +88,17 @@ class Step(Struct, frozen=True):
 _found = st.builds(
     FoundLink,
     url=_url,
-    refused=st.sampled_from(("", "", "", *REASONS)),
+    refused=st.sampled_from(("", "", "", "", "", *REASONS, *BARRED)),
     score=st.sampled_from((0.0, 0.5, 2.0, -2.0)),
     depth=st.integers(0, 4),
     parent=_url,
-    via=st.sampled_from(("a", "a", "frame", "sitemap", "refresh")),
+    via=st.sampled_from(("a", "a", "frame", "sitemap", "refresh", "xml")),
     lore=st.sampled_from((b"", b"", b"noted")),
+    needed=st.sampled_from((False, False, True)),
 )
 _KINDS = (
     "page", "page", "page", "cut", "unchanged", "moved", "moved for good", "gone", "failed", "forbidden", "waiting",
-    "robots", "unstored",
+    "robots", "unstored", "unstored", "quota", "noarchive",
 )  # fmt: skip
 _ending = st.builds(
     Ending,
@@ -119,6 +122,7 @@ def _steps(*, workers: int) -> st.SearchStrategy[Step]:
         found=_links,
         endings=st.lists(_ending, max_size=4).map(tuple),
         hints=st.lists(st.tuples(_url, st.sampled_from((10.0, 20.0, 30.0))), max_size=2).map(tuple),
+        others=st.booleans(),
         max_depth=_depths,
     )
     load = st.builds(Step, what=st.just("load"), worker=worker)
@@ -126,13 +130,19 @@ def _steps(*, workers: int) -> st.SearchStrategy[Step]:
     rare = st.one_of(
         st.builds(Step, what=st.just("seeds"), found=_links, max_depth=_depths),
         st.builds(Step, what=st.sampled_from(("lease", "renew", "release", "die", "due", "inbox")), worker=worker),
-        st.builds(Step, what=st.sampled_from(("later", "retry", "cap waits", "archive", "end round"))),
+        st.builds(Step, what=st.just("lease"), worker=worker, flag=st.just(True)),
+        st.builds(Step, what=st.sampled_from(("later", "later", "retry", "cap waits", "end round", "restart"))),
+        st.builds(Step, what=st.sampled_from(("archive", "forget lessons")), flag=st.booleans()),
         st.builds(Step, what=st.just("round"), number=st.sampled_from((0, 2, 4)), flag=st.booleans()),
         st.builds(
-            Step, what=st.sampled_from(("reject host", "readmit", "reopen")), number=st.integers(0, 2), reason=reasons
+            Step,
+            what=st.sampled_from(("reject host", "readmit", "reopen")),
+            number=st.integers(0, 2),
+            reason=reasons,
+            flag=st.booleans(),
         ),
         st.builds(Step, what=st.sampled_from(("requeue", "set aside", "strike")), number=_url),
-        st.builds(Step, what=st.just("requeue reason"), reason=st.sampled_from(("not-quarry", "too-large", "robots"))),
+        st.builds(Step, what=st.just("requeue reason"), reason=st.sampled_from(REQUEUED)),
     )
     return st.sampled_from((load, commit, commit, commit, rare)).flatmap(lambda chosen: chosen)
 
@@ -143,6 +153,17 @@ histories = st.integers(1, 2).flatmap(
 )
 
 
+def differences(first: object, second: object, where: str = "") -> list[str]:
+    """Where two answers differ, a line each."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        keys = sorted(first.keys() | second.keys(), key=repr)
+        return [line for key in keys for line in differences(first.get(key), second.get(key), f"{where}/{key}")]
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple) and len(first) == len(second):
+        pairs = enumerate(zip(first, second, strict=True))
+        return [line for number, pair in pairs for line in differences(*pair, f"{where}/{number}")]
+    return [] if first == second else [f"{where}: {first!r}, not {second!r}"]
+
+
 class Player:
     """Plays histories on one frontier; `look` gives all that can be seen of it, without row numbers."""
 
@@ -151,7 +172,9 @@ class Player:
         self._frontiers = [open_one() for _ in range(workers)]
         self._now = 100.0
         self._under_way: list[dict[str, Target]] = [{} for _ in range(workers)]
+        self._rows: dict[str, int] = {}
         self._archived = 100
+        self._lessons = [0] * workers  # the stamp of the last lesson that each has read
         for slot in range(workers):
             self.play(Step("lease", worker=slot))
         self.play(Step("seeds", found=tuple(FoundLink(number) for number in range(5))))
@@ -175,7 +198,7 @@ class Player:
     # Leases and time
 
     def _lease(self, step: Step, frontier: Frontier) -> object:
-        want = PARTITIONS // len(self._frontiers)
+        want = PARTITIONS if step.flag else PARTITIONS // len(self._frontiers)
         return sorted(frontier.lease(f"here:{step.worker}", want=want, now=self._now, ttl_s=TTL_S))
 
     def _renew(self, step: Step, frontier: Frontier) -> object:
@@ -186,9 +209,10 @@ class Player:
         return self._renew(step, frontier)
 
     def _die(self, step: Step, frontier: Frontier) -> object:
-        frontier.release_slot(step.worker)
-        self._under_way[step.worker] = {}
-        return self._lease(step, frontier)
+        """A worker was killed, and another one takes its place."""
+        self._frontiers[-1 - step.worker].release_slot(step.worker)
+        self._start(step.worker)
+        return self._lease(step, self._frontiers[step.worker])
 
     def _later(self, step: Step, frontier: Frontier) -> object:
         self._now += 50.0
@@ -205,7 +229,14 @@ class Player:
         return shown if self.is_alone else sorted(shown, key=repr)
 
     def _names(self) -> dict[int, str]:
-        return {row.row: url for url in URLS if (row := self._frontier.find(url)) is not None}
+        return {row: url for number, url in enumerate(URLS) if (row := self._row(number))}
+
+    def _row(self, number: int) -> int:
+        """The row of a URL, which never changes; 0: it is not known."""
+        url = URLS[number]
+        if url not in self._rows and (row := self._frontier.find(url)) is not None:
+            self._rows[url] = row.row
+        return self._rows.get(url, 0)
 
     def _due(self, step: Step, frontier: Frontier) -> object:
         parts = sorted(frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S))
@@ -218,7 +249,6 @@ class Player:
 
     def _discover(self, one: FoundLink, *, given: bool = False) -> Discovery:
         url = URLS[one.url]
-        row = self._frontier.find(URLS[one.parent])
         return Discovery(
             url_hash=url_id(url),
             url=url,
@@ -226,19 +256,22 @@ class Player:
             state=State.REJECTED if one.refused else State.PENDING,
             reason=one.refused,
             score=one.score,
+            hops=one.depth // 2,
+            anchor=f"{one.parent} {one.via}",
             depth=0 if given else one.depth,
-            parent=0 if row is None or given else row.row,
+            parent=0 if given else self._row(one.parent),
             seed=given or one.seed,
             via="seed" if given else one.via,
-            policy_data=b"" if one.refused else one.lore,  # what is refused is not noted
+            policy_data=one.lore,
+            needed=one.needed,
         )
 
     def _seeds(self, step: Step, frontier: Frontier) -> object:
-        seeds = {one.url: self._discover(structs.replace(one, refused="", lore=b""), given=True) for one in step.found}
+        seeds = {one.url: self._discover(one, given=True) for one in step.found if one.refused not in BARRED}
         return frontier.add_seeds(seeds.values(), max_depth=step.max_depth)
 
     def _commit(self, step: Step, frontier: Frontier) -> object:
-        found = {one.url: self._discover(one) for one in step.found}
+        found = [self._discover(one) for one in step.found]
         outcomes: dict[str, Outcome] = {}
         under_way = self._under_way[step.worker]
         for ending in step.endings:
@@ -249,16 +282,28 @@ class Player:
                 continue
             outcomes[target.url] = self._end(target, ending)
             if ending.kind.startswith("moved"):
-                moved = FoundLink(ending.onward, depth=target.depth, via="redirect", seed=target.seed)
-                found[ending.onward] = self._discover(moved)
+                needed = target.via == "xml"
+                moved = FoundLink(
+                    ending.onward,
+                    refused="scope" if ending.interval == DAY else "",
+                    depth=target.depth,
+                    parent=URLS.index(target.url),
+                    via=target.via if target.via == "sitemap" or needed else "redirect",
+                    seed=target.seed,
+                    lore=target.policy_data,
+                    needed=needed,
+                )
+                found.append(self._discover(moved))
         batch = Batch(
-            discoveries=list(found.values()),
+            discoveries=found,
             outcomes=list(outcomes.values()),
             hosts=[HostRow(one.host, self._now, 1.0, 2, 3) for one in outcomes.values()],
             robots=[RobotsRow(f"http://{one.host}:80", self._now, 200, b"x") for one in outcomes.values()],
-            trap_counts={(one.host, "trap"): 1 for one in outcomes.values()},
+            trap_counts={(host, f"trap {number}"): number for number, host in enumerate(HOSTS) if step.others},
             warc="w" if outcomes else "",
             warc_size=self._archived,
+            warc_synced=self._archived // 2 if step.others else 0,
+            warcs=[WarcRow(f"v{number}", number * self._archived, 1) for number in range(3) if step.others],
             weight_updates=[WeightUpdate(one.http, 1.0, 0.5) for one in outcomes.values()],
             hints=[LastmodHint(url_id(URLS[url]), host_of(URLS[url]), at) for url, at in step.hints],
         )
@@ -271,11 +316,23 @@ class Player:
         for url in outcomes:
             del under_way[url]
         names = self._names()
-        return sorted(done.woken_hosts), sorted(names[row] for row in done.duplicates), done.stored
+        self._lessons[step.worker], lessons = frontier.lessons(self._lessons[step.worker])
+        known = [frontier.recall(one.url) for one in found] if self.is_alone else []
+        return (
+            sorted(done.woken_hosts),
+            sorted(names[row] for row in done.duplicates),
+            done.stored,
+            sorted(map(tuple, lessons)),
+            known,
+        )
 
     def _end(self, target: Target, ending: Ending) -> Outcome:
         history = VisitHistory(interval=ending.interval, checked=1)
-        end = Outcome(target.row, target.host, State.FETCHED, http=200, at=self._now, via=target.via)
+        place = ArchivePlace("w", self._archived, 5)
+        self._archived += 5
+        end = Outcome(
+            target.row, target.host, State.FETCHED, http=200, at=self._now, via=target.via, archive_place=place
+        )
         links = " ".join(URLS[link] for link in ending.links).encode()
         match ending.kind:
             case "page" | "cut":
@@ -301,8 +358,11 @@ class Player:
             case "waiting":
                 due = self._now + 10.0 * (1 + ending.digest)
                 return structs.replace(end, state=State.WAITING, http=503, due=due, retries=target.retries + 1)
-            case "robots":
-                return structs.replace(end, state=State.REJECTED, http=0, reason="robots")
+            case "robots" | "quota":
+                reason = "host-quota" if ending.kind == "quota" else "robots"
+                return structs.replace(end, state=State.REJECTED, http=0, reason=reason)
+            case "noarchive":
+                return structs.replace(end, state=State.REJECTED, reason="noarchive", history=history)
         unstored = UnstoredPage("text/html", links=links)
         return structs.replace(end, reason="not-quarry", unstored=unstored, history=history)
 
@@ -312,23 +372,34 @@ class Player:
         """A round begins when the workers have ended, and new ones are started in it."""
         number = frontier.begin_round(now=self._now, step_s=DAY, everything=step.flag)
         host_pages = step.number if self.is_alone else 0
-        opened = frontier.open_round(max_s=30 * DAY, host_pages=host_pages), frontier.open_round(max_s=DAY)
-        self._restart()
-        return number, opened
+        pages = host_pages + 1 if step.flag and host_pages else 0
+        opened = frontier.open_round(max_s=30 * DAY, pages=pages, host_pages=host_pages)
+        again = frontier.open_round(max_s=DAY)
+        self._restart(step, frontier)
+        return number, opened, again
 
-    def _restart(self) -> None:
+    def _restart(self, step: Step, frontier: Frontier) -> object:
         """Start new workers, as a run does after it has changed what they remember."""
         self._frontier.clear_leases()
-        for slot in range(len(self._frontiers)):
-            self._frontiers[slot].close()
-            self._frontiers[slot] = self._open_one()
-            self._under_way[slot] = {}
-            self.play(Step("lease", worker=slot))
+        return [
+            self._start(slot) or self._lease(Step("lease", worker=slot), self._frontiers[slot])
+            for slot in range(len(self._frontiers))
+        ]
+
+    def _start(self, slot: int) -> None:
+        """Let a new process be a worker."""
+        self._frontiers[slot].close()
+        self._frontiers[slot] = self._open_one()
+        self._under_way[slot] = {}
+        self._lessons[slot] = 0
 
     def _end_round(self, step: Step, frontier: Frontier) -> object:
         return frontier.end_round(now=self._now, why="limit")
 
     def _reject_host(self, step: Step, frontier: Frontier) -> object:
+        if step.flag:
+            under = f"http://{HOSTS[step.number]}/1"
+            return frontier.reject_host(HOSTS[step.number], "timeout", state=State.FAILED, under=under)
         return frontier.reject_host(HOSTS[step.number], step.reason)
 
     def _readmit(self, step: Step, frontier: Frontier) -> object:
@@ -344,7 +415,7 @@ class Player:
     def _requeue(self, step: Step, frontier: Frontier) -> object:
         row = frontier.find(URLS[step.number])
         count = None if row is None or row.state == State.PENDING else frontier.requeue([row.row])
-        self._restart()
+        self._restart(step, frontier)
         return count
 
     def _set_aside(self, step: Step, frontier: Frontier) -> object:
@@ -353,11 +424,14 @@ class Player:
 
     def _strike(self, step: Step, frontier: Frontier) -> object:
         row = frontier.find(URLS[step.number])
-        return None if row is None else frontier.strike(row.row)
+        if row is None:
+            return None
+        target = frontier.target(row.row)
+        return frontier.strike(row.row), target and (target.url, target.depth, target.score, target.retries)
 
     def _requeue_reason(self, step: Step, frontier: Frontier) -> object:
         count = frontier.requeue_reason(step.reason)
-        self._restart()
+        self._restart(step, frontier)
         return count
 
     def _retry(self, step: Step, frontier: Frontier) -> object:
@@ -367,50 +441,69 @@ class Player:
         return frontier.cap_waits(self._now + 20.0)
 
     def _archive(self, step: Step, frontier: Frontier) -> object:
-        """The second half of the archive file was lost."""
-        frontier.record_warcs([WarcRow("w", self._archived // 2, 0)] if self._archived > 1 else [])
-        count = frontier.requeue_archive("w", [(self._archived // 2, self._archived)])
-        self._restart()
+        """The second half of the archive file was lost, or all of it."""
+        start = 0 if step.flag else self._archived // 2
+        frontier.record_warcs([WarcRow("w", start, 0, mtime_ns=7)])
+        count = frontier.requeue_archive("w", [(start, self._archived)])
+        self._restart(step, frontier)
         return count
+
+    def _forget_lessons(self, step: Step, frontier: Frontier) -> object:
+        frontier.forget_lessons()
+        self._restart(step, frontier)
+        return self._frontier.lessons()[1]
 
     # What can be seen
 
     def look(self) -> dict[str, object]:
-        """Everything that a frontier tells of itself."""
-        frontier = self._frontier
+        """Everything that a frontier tells a process that was just started."""
+        frontier = self._open_one()
+        try:
+            return self._look(frontier)
+        finally:
+            frontier.close()
+
+    def _look(self, frontier: Frontier) -> dict[str, object]:
         known = {url: row for url in URLS if (row := frontier.find(url)) is not None}
         names = {row.row: url for url, row in known.items()}
         rows = {
             url: structs.asdict(row) | {"row": 0, "parent": names.get(row.parent, "")} for url, row in known.items()
         }
-        summary = structs.asdict(frontier.summary(top=1000, tell=("robots", "too-large")))
+        summary = structs.asdict(frontier.summary(top=1000, tell=REASONS))
+        for reason, (_, example) in summary["told"].items():
+            assert known[example].reason == reason
         summary["told"] = {reason: count for reason, (count, _) in summary["told"].items()}
         loaded: dict[str, object] = {}
         for host in HOSTS:
-            targets = [(target.url, target.score) for target in frontier.load(host, limit=100)]
-            loaded[host] = targets if self.is_alone else Counter(targets)
+            targets = [structs.asdict(target) for target in frontier.load(host, limit=100)]
+            shown = [target | {"row": 0, "parent": names.get(target["parent"], "")} for target in targets]
+            loaded[host] = shown if self.is_alone else sorted(shown, key=repr)
         held = {}
         for digest in range(6):
             holder = frontier.content_holder(b"%d" % digest)
             held[digest] = (holder and (holder.url, holder.at), frontier.content_place(b"%d" % digest))
         seeds = (frontier.seeds(), frontier.given_seeds())
+        rounds = frontier.rounds()
+        parts = range(PARTITIONS)
         return {
             "counts": frontier.counts(),
             "rows": rows,
             "loaded": loaded,
-            "busy": sorted(row.host for row in frontier.hosts(range(PARTITIONS))),
+            "busy": sorted(frontier.hosts(parts), key=lambda row: row.host),
             "hosts": [frontier.host(host) for host in HOSTS],
             "seeds": seeds if self.is_alone else [sorted(some) for some in seeds],
             "failed seeds": frontier.failed_seeds(),
             "stored": frontier.stored(),
             "pages": frontier.pages(),
             "pending": frontier.pending(),
+            "next due": frontier.next_due(parts),
             "summary": summary,
-            "rounds": [structs.replace(row, at=row.at - frontier.rounds()[0].at) for row in frontier.rounds()[1:]],
-            "cut": frontier.cut_pages(top=100)[0],
-            "held": held if self.is_alone else None,  # one worker learns late what another holds
+            "rounds": [structs.replace(row, at=row.at - rounds[0].at) for row in rounds],
+            "cut": frontier.cut_pages(top=100),
+            "first cut": frontier.cut_pages(top=2) if self.is_alone else None,
+            "held": held,
             "tallies": [frontier.tallies(host) for host in HOSTS],
             "robots": [frontier.robots(f"http://{host}:80") for host in HOSTS],
-            "warcs": frontier.warcs(),
+            "warcs": sorted(frontier.warcs(), key=lambda row: row.name),
             "lessons": sorted(tuple(lesson) for lesson in frontier.lessons()[1]),
         }

@@ -115,7 +115,7 @@ class FrontierStatistics(Protocol):
     """What a frontier tells of itself; nothing of it changes anything."""
 
     def rounds(self) -> list[RoundRow]:
-        """Every round with its figures, the first one first."""
+        """Every round with its figures, the first one first; a page counts once in each, as what was found last."""
 
     def seeds(self) -> list[str]:
         """The URLs of all seeds, and of what they moved to: links that were committed as seeds."""
@@ -124,7 +124,7 @@ class FrontierStatistics(Protocol):
         """The seeds that the user gave, without those that they moved to."""
 
     def failed_seeds(self) -> dict[str, str]:
-        """The seeds given that could not be fetched, and why; redirects are followed."""
+        """The seeds given that could not be fetched, and why; redirects are followed. One that waits has not failed."""
 
     def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
         """How many pages were cut at a size limit; and of the first of them the media types, by URL."""
@@ -151,7 +151,11 @@ class FrontierStatistics(Protocol):
         """The pages of this round that count against the page limit; in constant time."""
 
     def pages(self) -> int:
-        """The pages that the collection holds, equal content counted once; in constant time."""
+        """The pages that the collection holds, equal content counted once; in constant time.
+
+        A URL counts if the content of its newest copy is its own: no other page brought it first. It still does when
+        the page has moved, is gone or is fetched again.
+        """
 
     def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
         """The most frequent reasons, types, hosts and statuses; `tell`: reasons that an example is wanted of."""
@@ -170,7 +174,10 @@ class WorkerFrontier(FrontierStatistics, Protocol):
     """What a worker does with a frontier: it leases partitions, loads targets and commits what became of them."""
 
     def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
-        """Take free and expired partitions until `owner` has `want` of them; returns those that are new."""
+        """Take free and expired partitions until `owner` has `want` of them; returns those that are new.
+
+        Those that it holds already are prolonged as well.
+        """
 
     def renew(self, owner: str, *, now: float, ttl_s: float) -> set[int]:
         """Prolong the owner's leases; returns the partitions that it still holds."""
@@ -200,8 +207,10 @@ class WorkerFrontier(FrontierStatistics, Protocol):
         """Write a batch whole, or raise `LeaseLost` and write nothing.
 
         With `max_depth` from 0 on, a shorter way to a known URL lowers its depth and that of all that it led to, and
-        opens what had been rejected for its depth alone. A link with policy data to a known URL that waits raises its
-        score; one that is followed opens a URL to which only `BARRED` links had led.
+        opens what had been rejected for its depth alone. A link that is followed opens a URL to which only `BARRED`
+        links had led, and the URL is then as this link found it; with policy data it raises the score of one that
+        waits, unless that is a seed, of another sort (a sitemap, a page), or ended by the same batch. What a document
+        needs is fetched for that document, whatever other links say.
         """
 
     def lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
@@ -254,7 +263,10 @@ class RunFrontier(FrontierStatistics, Protocol):
         """Record that the round ended, or (`now` is None) that it is open again."""
 
     def add_seeds(self, discoveries: Iterable[Discovery], *, max_depth: int = -1) -> int:
-        """Add seeds, and open known ones that had been rejected; returns how many were unknown."""
+        """Add seeds, and open known ones that had been rejected; returns how many were unknown.
+
+        One to which only `BARRED` links had led is as it was given: its depth, score and kind, and no parent.
+        """
 
     def target(self, n: int) -> Target | None:
         """One pending URL as `load` gives it; None if it is not pending."""
@@ -266,7 +278,10 @@ class RunFrontier(FrontierStatistics, Protocol):
         """End one URL as failed."""
 
     def requeue(self, rows: Iterable[int]) -> int:
-        """Forget what was stored for these rows and fetch them again; returns how many."""
+        """Forget what was stored for these rows and fetch them again; returns how many.
+
+        Duplicates of a content that is forgotten go with it: their bytes were never kept.
+        """
 
     def requeue_reason(self, reason: str) -> int:
         """Fetch again what ended with this reason; returns how many; in constant time when there is nothing."""

@@ -126,7 +126,7 @@ INSERT INTO tally SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::text[],
 ON CONFLICT (part, host, key) DO UPDATE SET count = tally.count + excluded.count"""
 _WARC = """
 INSERT INTO warc (name, size, synced, machine) VALUES (%s, %s, %s, %s)
-ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = greatest(warc.synced, excluded.synced)"""
+ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = greatest(warc.synced, excluded.synced), stamp = 0"""
 _LESSON = """
 INSERT INTO lesson SELECT key, weight, energy, %s FROM unnest(%s::bigint[], %s::float8[], %s::float8[])
     AS new (key, weight, energy)
@@ -167,15 +167,13 @@ class PostgresBatch(BatchDecisions):
 
     # The first transaction
 
-    def add(self, discoveries: Iterable[Discovery]) -> list[Discovery]:
-        """Add the URLs that are unknown; returns the others."""
+    def add(self, discoveries: list[Discovery]) -> list[Discovery]:
+        """Add the URLs that are unknown; returns the others, in the order of finding."""
         first: dict[int, Discovery] = {}
-        again: list[Discovery] = []
         for discovery in discoveries:
-            if first.setdefault(discovery.url_hash, discovery) is not discovery:
-                again.append(discovery)
+            first.setdefault(discovery.url_hash, discovery)
         if not first:
-            return again
+            return []
         connection = self._connection
         numbered = self._numbers.give(connection, [(part_of(one.host), one) for one in first.values()])
         connection.run(_STAGED)
@@ -207,12 +205,12 @@ class PostgresBatch(BatchDecisions):
                     )
         new = {n for (n,) in connection.rows(_ADD)}
         added = [one for _, n, one in numbered if n in new]
-        again += [one for _, n, one in numbered if n not in new]
         self._count_new(added)
         hosts = sorted({(part_of(one.host), host_key(one.host), one.host) for one in added})
         if hosts:
             connection.send(_HOSTS, _columns(hosts))
-        return again
+        news = set(map(id, added))
+        return [one for one in discoveries if id(one) not in news]
 
     def count_traps(self, trap_counts: Mapping[tuple[str, str], int]) -> None:
         """Count the URLs that were found, in the transaction that adds them: one is not known without the other."""

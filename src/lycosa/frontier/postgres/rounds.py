@@ -6,6 +6,7 @@ from lycosa.frontier.contract import EVENTS, POISON, REFUSALS, REOPENED_BY_ROUND
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.frontier.postgres.connection import PostgresConnection
 from lycosa.frontier.postgres.counters import ShardedCounts
+from lycosa.frontier.postgres.schema import NUMBERS
 from lycosa.model import State
 
 _BEGIN = """
@@ -30,7 +31,7 @@ SELECT part, n FROM (
     FROM url WHERE {_IS_PAGE} AND {_OPENS}
 ) AS due LEFT JOIN (SELECT host, count(*) AS waiting FROM url WHERE {_WAITS} GROUP BY host) AS waits USING (host)
 WHERE %(host_pages)s <= 0 OR rank <= greatest(%(host_pages)s - coalesce(waiting, 0), %(host_pages)s / 2)
-ORDER BY round, n
+ORDER BY round, n & {NUMBERS}
 LIMIT CASE WHEN %(pages)s > 0
     THEN greatest(%(pages)s - (SELECT count(*) FROM url WHERE {_WAITS}), %(pages)s / 2) END"""
 _CHOSEN = f"AND (NOT {_IS_PAGE} OR (part, n) IN (SELECT part, n FROM chosen))"

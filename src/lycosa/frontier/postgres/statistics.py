@@ -15,11 +15,11 @@ _COLUMNS = "n, url, state, reason, depth, score, http, retries, due, seed, paren
 _FIND = f"SELECT {_COLUMNS} FROM url WHERE part = %s AND host = %s AND id = %s"
 _BAD_SEEDS = f"""
 SELECT {_COLUMNS} FROM seed JOIN url USING (n) WHERE given AND state > 3 ORDER BY n & {NUMBERS}"""
-_CUT = """
+_CUT = f"""
 SELECT url.url, page.mime FROM url JOIN page USING (part, n)
 WHERE url.state < 4 AND url.reason = 'too-large'
 AND page.round = (SELECT max(round) FROM page AS later WHERE later.part = url.part AND later.n = url.n)
-ORDER BY url.n LIMIT %s"""
+ORDER BY url.n & {NUMBERS} LIMIT %s"""
 _HOPS = 20  # redirects followed to learn what became of a seed
 _MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
 _FAILED = (State.GONE, State.FAILED, State.REJECTED, State.WAITING, *_MOVED)

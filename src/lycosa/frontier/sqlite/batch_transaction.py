@@ -62,7 +62,7 @@ _SEED = "INSERT INTO seed VALUES (?, ?) ON CONFLICT (n) DO UPDATE SET given = ma
 _TALLY = "INSERT INTO tally VALUES (?, ?, ?) ON CONFLICT (host, key) DO UPDATE SET count = count + excluded.count"
 _WARC = """
 INSERT INTO warc (name, size, synced) VALUES (?, ?, ?)
-ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = max(synced, excluded.synced)"""
+ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = max(synced, excluded.synced), stamp = 0"""
 
 _HOSTS_MAX = 100_000
 
