@@ -104,6 +104,7 @@ class WebPage(Struct, frozen=True):
     title: str = ""  # in the navigation; empty: it is not there
     method: str = "GET"  # or POST
     has_twin: bool = True  # whether a GET has a JSON twin
+    only_reads: bool = False  # a POST of programs that changes nothing, and so needs no token of ours
 
 
 class MissionPlugin(Protocol):
