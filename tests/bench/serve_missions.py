@@ -27,6 +27,7 @@ from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.decisions import STATES, correct, decide
 from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult
 from lycosa.missions.geo.inventory.inventory import ServiceInventory
+from lycosa.missions.geo.web.known_services import keep_services
 from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog
 from lycosa.missions.records.database.store import open_store
 from lycosa.missions.records.reports.digest import DigestStore
@@ -142,6 +143,7 @@ def make_geo(folder: Path, count: int) -> None:
                 ),
             )
             history.end(number, now=at + 1000)
+    keep_services(folder)
 
 
 def make_xml(folder: Path, count: int) -> None:

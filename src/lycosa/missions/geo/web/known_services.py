@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -21,12 +22,12 @@ from lycosa.errors import CollectionError
 from lycosa.extract.renewal import mark_collection, renew, run_renewal
 from lycosa.missions.geo.check.check_history import last_outcomes
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
-from lycosa.missions.geo.model import LayerItem
+from lycosa.missions.geo.model import LayerItem, Service
 
 NAME = "services.msgpack"
 _MODULE = "lycosa.missions.geo.web.known_services"
 _VERSION = 1
-_CHECKS = ("checks.db", "checks.db-wal")
+CHECKS = ("checks.db", "checks.db-wal")
 _CRAWL = ("crawl.db", "crawl.db-wal")
 _MOST_KEPT = 2
 #: Who asks waits so long for the file: the first time, and when there is an older one.
@@ -83,8 +84,8 @@ def known_services(collection: Collection) -> KnownServices:
     folder = collection.path
     if os.access(folder, os.W_OK):
         renew(_MODULE, folder, wait_s=_LATER_S if (folder / NAME).exists() else _FIRST_S)
-    names = (NAME, *_CHECKS) if (folder / NAME).exists() else (*_CRAWL, *_CHECKS)
-    stamp = tuple(_stamp(folder / name) for name in names)
+    names = (NAME, *CHECKS) if (folder / NAME).exists() else (*_CRAWL, *CHECKS)
+    stamp = stamp_of(folder, names)
     with _lock:
         had = _kept.get(folder)
         if had is not None and had.stamp == stamp:
@@ -122,7 +123,7 @@ def _read(folder: Path) -> KnownServices:
     return KnownServices(file.entries, layers)
 
 
-def _make(folder: Path) -> None:
+def keep_services(folder: Path) -> None:
     """Make the file, unless it is that of the collection as it is."""
     mark, path = mark_collection(folder), folder / NAME
     with suppress(OSError, msgspec.MsgspecError):
@@ -130,6 +131,9 @@ def _make(folder: Path) -> None:
             return
     with Collection(folder) as collection:
         found = _gather(collection)
+    for source in (source for entry in found.entries for source in entry.sources):  # of which pages show little
+        source.service = Service(source.service.type, source.service.version, items=source.service.items)
+        source.pages = {}
     places = {id(entry): nth for nth, entry in enumerate(found.entries)}
     layers = [
         _KeptLayer(each.id, places[id(each.entry)], each.item, each.dataset, each.offers) for each in found.layers
@@ -138,6 +142,11 @@ def _make(folder: Path) -> None:
         out.write(msgspec.msgpack.encode(_File(_VERSION, mark, found.entries, layers)))
     os.chmod(out.name, 0o644)
     os.replace(out.name, path)
+
+
+def stamp_of(folder: Path, names: Iterable[str]) -> object:
+    """Changes when one of these files does."""
+    return tuple(_stamp(folder / name) for name in names)
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
@@ -149,4 +158,4 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 if __name__ == "__main__":
-    sys.exit(run_renewal(_make, sys.argv[1]))
+    sys.exit(run_renewal(keep_services, sys.argv[1]))

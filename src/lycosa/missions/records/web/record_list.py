@@ -125,23 +125,28 @@ class _Selection:
         return " AND ".join(parts), [*values, *self._words]
 
     def _find_words(self) -> str:
-        if self._is_indexed:
+        """The condition for the words: the index has them, and marks between them are looked for in the records."""
+        indexed, marked = self._search()
+        if not marked:
             return "item.id IN (SELECT rowid FROM list_words WHERE list_words MATCH ?)"
+        source = "list_words CROSS JOIN known_records ON id = rowid" if indexed else "known_records"
         each = "(data LIKE ? ESCAPE '\\' OR url LIKE ? ESCAPE '\\')"
-        return f"item.id IN (SELECT id FROM known_records WHERE {' AND '.join([each] * (len(self._words) // 2))})"
+        conditions = [*(["list_words MATCH ?"] if indexed else []), *([each] * len(marked))]
+        return f"item.id IN (SELECT id FROM {source} WHERE {' AND '.join(conditions)})"
 
-    @property
-    def _is_indexed(self) -> bool:
-        return self._has_lists and bool(match_words(self._choice.words))
+    def _search(self) -> tuple[str, list[str]]:
+        """What the index of words is asked for, and the words that the records themselves are asked for."""
+        words = self._choice.words.split()[:10]
+        indexed = match_words(" ".join(words)) if self._has_lists else ""
+        return indexed, [word for word in words if not indexed or not word.isalnum()]
 
     @property
     def _words(self) -> list[object]:
         if not self._choice.words:
             return []
-        if self._is_indexed:
-            return [match_words(self._choice.words)]
-        escaped = (re.sub(r"([\\%_])", r"\\\1", word) for word in self._choice.words.split()[:10])
-        return [f"%{word}%" for word in escaped for _ in range(2)]
+        indexed, marked = self._search()
+        escaped = (re.sub(r"([\\%_])", r"\\\1", word) for word in marked)
+        return [*([indexed] if indexed else []), *(f"%{word}%" for word in escaped for _ in range(2))]
 
     def facets(self) -> tuple[tuple[RecordFacet, ...], int]:
         """Each facet as counted among what the others leave, and how many records are chosen."""
