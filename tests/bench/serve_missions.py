@@ -27,9 +27,11 @@ from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.decisions import STATES, correct, decide
 from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult
 from lycosa.missions.geo.inventory.inventory import ServiceInventory
+from lycosa.missions.geo.web.known_services import keep_services
 from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog
 from lycosa.missions.records.database.store import open_store
 from lycosa.missions.records.reports.digest import DigestStore
+from lycosa.missions.records.web.list_tables import keep_lists
 from lycosa.missions.xml.analysis import XmlAnalyzer
 
 READERS = """
@@ -62,6 +64,7 @@ def make_records(folder: Path, count: int) -> None:
         with open_store(folder):
             pass
     with open_store(folder) as store:
+        keep_lists(store)
         log = AlertLog(store)
         DigestStore(store).feed_id("Ana")
         with store.transaction():
@@ -79,20 +82,19 @@ def make_records(folder: Path, count: int) -> None:
 def _extract(folder: Path, version: int) -> None:
     store = ExtractionStore(folder / "crawl.db", Label("records", str(version)))
     chance = random.Random(7)
-    words = [f"word{n}" for n in range(2000)] + ["river", "lake", "valley"]
-    text = " ".join(chance.choices(words, k=1200))
+    words = [f"word{n}" for n in range(20_000)] + ["river"] * 20
     rows = []
     for due in store.due(after=0, limit=1 << 40):
         n = due.row
         kind = ("article", "article", "product", "event")[n % 4]
-        start = n * 7 % 5000
+        chance.seed(n)
         data = {
             "@range": ("news", "shop")[n % 2],
             "title": f"Title {n}",
             "author": f"Author {n % 20_000}",
             "price": n % 1000 + (version == 2 and n % 10 == 0),
             "tags": [words[n % 2000], words[n % 1999]],
-            "text": text[start : start + 1000],
+            "text": " ".join(chance.choices(words, k=150)),
         }
         found = () if version == 2 and n % 50 == 0 else ((kind, json.dumps(data)),)
         rows.append(ExtractedDocument(due, "done", records=found))
@@ -141,6 +143,7 @@ def make_geo(folder: Path, count: int) -> None:
                 ),
             )
             history.end(number, now=at + 1000)
+    keep_services(folder)
 
 
 def make_xml(folder: Path, count: int) -> None:

@@ -57,6 +57,15 @@ def test_time_without_answers_counts() -> None:
     assert [point.rate for point in spread_evenly([(0, 0), (10, 100)], until=20, points=4)] == [10, 10, 0, 0]
 
 
+def test_a_second_that_is_not_whole_is_left_out(tmp_path: Path) -> None:
+    """The curve of a crawl that runs does not dip at its end, whether its log is read whole or in places."""
+    log = write_log(tmp_path / "log", [50] * 30 + [3])
+    assert [point.rate for point in read_rates(log, until=BEGAN + 32)] == [50] * 30
+    long = write_log(tmp_path / "long", [50] * 400 + [3])
+    assert abs(read_rates(long, until=BEGAN + 402)[-1].rate - 50) < 5
+    assert [point.rate for point in spread_evenly([(0, 0), (10.6, 106)], until=10.6, points=100)] == [10] * 10
+
+
 def test_last_lines_move_no_cursor(tmp_path: Path) -> None:
     """What the network put into a line is made visible, and long lines are cut."""
     log = tmp_path / "log"

@@ -49,7 +49,10 @@ _lock = threading.Lock()
 
 
 def renew(module: str, folder: Path, *, wait_s: float = _WAIT_S) -> bool:
-    """Have a module bring up to date what it keeps for a collection; whether that is done for what the crawl holds."""
+    """Have a module bring up to date what it keeps for a collection; whether that is done for what the crawl holds.
+
+    Who asks waits only for a process that began a short while ago.
+    """
     key = module, folder
     mark = mark_source(folder)
     with _lock:
@@ -60,7 +63,8 @@ def renew(module: str, folder: Path, *, wait_s: float = _WAIT_S) -> bool:
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
             run = _runs[key] = _Run(process, mark, time.monotonic())
-    return run.wait(wait_s) and run.process.returncode == 0 and run.mark == mark
+    left = max(0.0, run.began + wait_s - time.monotonic())
+    return run.wait(left) and run.process.returncode == 0 and run.mark == mark
 
 
 def _is_time(run: _Run) -> bool:

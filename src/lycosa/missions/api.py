@@ -105,6 +105,7 @@ class WebPage(Struct, frozen=True):
     method: str = "GET"  # or POST
     has_twin: bool = True  # whether a GET has a JSON twin
     instead_of: str = ""  # of the first page: the page of the core whose tab it takes, as it shows the same and more
+    only_reads: bool = False  # a POST of programs that changes nothing, and so needs no token of ours
 
 
 class MissionPlugin(Protocol):

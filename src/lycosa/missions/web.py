@@ -80,7 +80,7 @@ class WebRequest(Protocol):
     def query(self) -> QueryValues: ...
     @property
     def form(self) -> QueryValues:
-        """What a POST brought; its token was checked."""
+        """What a POST brought; its token was checked, unless the page only reads."""
 
     @property
     def translate(self) -> SpokenLanguage: ...

@@ -83,7 +83,7 @@ def _endpoint(line: PageRoute, services: Services, *, as_json: bool) -> Callable
         except (BodyTooLarge, TimeoutError, ValueError) as problem:
             empty = _make_request(http_request, services, QueryParams(), as_json=as_json)
             return _respond(empty, describe_error(BadForm(_describe_body(problem))))
-        if http_request.method not in SAFE_METHODS:
+        if http_request.method not in SAFE_METHODS and not line.only_reads(request.path):
             token = request.form.get(TOKEN_FIELD) or http_request.headers.get(TOKEN_HEADER, "")
             if not services.tokens.is_right(http_request.scope["lycosa_session"], token):
                 return _respond(request, describe_status(403))

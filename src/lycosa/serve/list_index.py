@@ -26,7 +26,7 @@ from lycosa.serve.list_definitions import LISTS, ListDefinition
 
 NAME = "serve.db"
 #: Raised when a table or a definition changes.
-_VERSION = 2
+_VERSION = 3
 _CACHE_KIB = 16 * 1024
 _PAUSE_S = 0.01  # after each stretch, for whoever waits for the disk
 
@@ -36,8 +36,8 @@ def _tables(one: ListDefinition) -> str:
     keys = "".join(f", key_{name} {kind}" for name, kind in one.keys.items())
     return f"""
 CREATE TABLE {one.name}_kind (id INTEGER PRIMARY KEY, {facets}count INTEGER DEFAULT 0, UNIQUE ({facets[:-2]}));
-CREATE TABLE {one.name}_cell (id INTEGER PRIMARY KEY, host TEXT, kind INTEGER, count INTEGER DEFAULT 0,
-    UNIQUE (host, kind));
+CREATE TABLE {one.name}_cell (id INTEGER PRIMARY KEY, host TEXT, kind INTEGER, count INTEGER DEFAULT 0);
+CREATE INDEX {one.name}_cell_host ON {one.name}_cell (host, kind, count);
 CREATE INDEX {one.name}_cell_kind ON {one.name}_cell (kind, host, count);
 CREATE TABLE {one.name}_item (n INTEGER PRIMARY KEY, cell INTEGER, kind INTEGER{keys});
 CREATE TABLE {one.name}_host (host TEXT PRIMARY KEY, count INTEGER) WITHOUT ROWID;

@@ -5,7 +5,7 @@ Templates, static files and translations of a mission stand in folders beside th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -44,9 +44,15 @@ def send_to_mission(request: PageRequest) -> View | Response:
     return _load_view(_enter(request, "POST"))(request)
 
 
+def _only_reads(path: Mapping[str, str]) -> bool:
+    """Whether a POST to a page of a mission changes nothing."""
+    pages = pages_of(path["mission"])
+    return any(page.only_reads for page in pages if page.method == "POST" and page.path == path["page"])
+
+
 MISSION_ROUTES = (
     PageRoute(f"/c/{{name}}/{PATH}", show_mission_page, has_twin=False),
-    PageRoute(f"/c/{{name}}/{PATH}", send_to_mission, method="POST"),
+    PageRoute(f"/c/{{name}}/{PATH}", send_to_mission, method="POST", only_reads=_only_reads),
 )
 
 

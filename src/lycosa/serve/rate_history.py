@@ -40,12 +40,14 @@ def read_rates(log: Path, *, since: float = 0.0, until: float = 0.0, points: int
     """The speed since a time, by the log; empty where it has none. `until` is now, while the crawl runs.
 
     A crawl writes its log every few seconds: that it has nothing of the last ones does not mean that it stood still.
+    The last second that it has may not be whole.
     """
     try:
         with open(log, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             begin = _find_time(file.fileno(), size, since) if since else 0
-            if size - begin <= _WHOLE_BYTES:
+            is_counted = size - begin <= _WHOLE_BYTES
+            if is_counted:
                 places = _count_lines(os.pread(file.fileno(), size - begin, begin), since)
             else:
                 places = _read_places(file.fileno(), begin, size, points * 2)
@@ -54,14 +56,20 @@ def read_rates(log: Path, *, since: float = 0.0, until: float = 0.0, points: int
     if len(places) < 2:
         return []
     last = places[-1].at
-    return spread_evenly(places, until=until if until - last > _LATE_S else last, points=points)
+    if not until or until - last > _LATE_S:
+        return spread_evenly(places, until=max(until, last), points=points)
+    rates = spread_evenly(places, until=last - 1, points=points)
+    return rates if is_counted else rates[:-1]
 
 
 def spread_evenly(places: Sequence[tuple[float, float]], *, until: float, points: int) -> list[RatePoint]:
-    """The mean speeds of equal spans of time, from how many answers there were up to some times."""
+    """The mean speeds of equal spans of time, from how many answers there were up to some times.
+
+    What is left behind the last whole span does not count: it would look as if the crawl became slower.
+    """
     begin = places[0][0]
     span = max(1.0, (until - begin) / points)
-    count = max(1, min(points, int((until - begin) / span + 0.5)))
+    count = min(points, int((until - begin) / span + 1e-6))
     rates, before, nth = [], places[0][1], 0
     for number in range(1, count + 1):
         end = begin + span * number

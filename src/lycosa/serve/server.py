@@ -6,9 +6,11 @@ import errno
 import http.client
 import json
 import socket
+import ssl
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from pathlib import Path
 
 import uvicorn
 
@@ -57,11 +59,29 @@ def run_server(
     settings: ServeSettings, *, certificate: str = "", key: str = "", announce: Callable[[], None] = lambda: None
 ) -> None:
     """Serve until interrupted; `announce` is called when browsers can come."""
+    if certificate:
+        check_certificate(certificate, key)
     listening = listen(settings)
     server = make_server(settings, certificate=certificate, key=key)
     announce()
     with suppress(KeyboardInterrupt):  # the usual way to end it
         server.run(sockets=[listening])
+
+
+def check_certificate(certificate: str, key: str) -> None:
+    """Refuse files that are no certificate with its key."""
+    for path, what in ((certificate, "certificate"), (key, "key")):
+        try:
+            Path(path).read_bytes()
+        except OSError as problem:
+            raise UsageError(f"The {what} {path} cannot be read: {problem.strerror}.") from None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except (ssl.SSLError, ValueError):
+        raise UsageError(
+            f"{certificate} and {key} are no certificate with its key: allowed are files in PEM form that belong"
+            " together, the key without a password."
+        ) from None
 
 
 def make_server(settings: ServeSettings, *, certificate: str = "", key: str = "") -> PageServer:

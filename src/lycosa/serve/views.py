@@ -141,6 +141,7 @@ class PageRoute(NamedTuple):
     label: str = ""  # in the navigation of a collection; empty: it is not there
     method: str = "GET"
     has_twin: bool = True  # whether it has a JSON twin, if it is a GET
+    only_reads: Callable[[Mapping[str, str]], bool] = lambda path: False  # whether a POST to a path needs no token
 
 
 def collection_link(name: str, page: str = "", /, **query: object) -> str:

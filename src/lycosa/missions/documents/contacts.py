@@ -98,6 +98,11 @@ class ContactSheet(Struct, frozen=True):
     permission: str  # asked, granted, refused; empty: open
 
     @property
+    def is_open(self) -> bool:
+        """Whether there is something left to ask."""
+        return self.permission not in ("granted", "refused")
+
+    @property
     def language(self) -> str:
         """The language of most of their documents."""
         found = Counter(each.language.value for each in self.documents if each.language)
@@ -108,21 +113,8 @@ def contact_sheets(
     collection: Collection, *, author: str = "", everything: bool = False, renew: bool = True
 ) -> list[ContactSheet]:
     """The authors of wanted documents, those with the most documents first."""
-    states = permissions(collection.path)
     with open_catalogue(collection, renew=renew) as catalogue:
-        people = {person.number: person for person in catalogue.people()}
-        written: dict[int, list[DocumentDescription]] = {}
-        names: dict[int, str] = {}
-        loose: dict[str, list[DocumentDescription]] = {}
-        for document in catalogue.documents():
-            for each in document.authors:
-                if each.person in people:
-                    written.setdefault(each.person, []).append(document)
-                    names.setdefault(each.person, people[each.person].name)
-                else:
-                    loose.setdefault(each.name, []).append(document)
-    sheets = [_sheet(people[number], names[number], documents, states) for number, documents in written.items()]
-    sheets += [_sheet(KnownPerson(number=0, name=name), name, documents, states) for name, documents in loose.items()]
+        sheets = gather_sheets(catalogue.documents(), catalogue.people(), permissions(collection.path))
     if author:
         sheets = [sheet for sheet in sheets if same_person(sheet.name, author) >= 0.75]
         if not sheets:
@@ -130,7 +122,25 @@ def contact_sheets(
                 f"No wanted document of this collection has the author {author}; lycosa contacts lists them all."
             )
     elif not everything:
-        sheets = [sheet for sheet in sheets if sheet.permission not in ("granted", "refused")]
+        sheets = [sheet for sheet in sheets if sheet.is_open]
+    return sheets
+
+
+def gather_sheets(
+    wanted: Iterable[DocumentDescription], known: Iterable[KnownPerson], states: Mapping[str, str]
+) -> list[ContactSheet]:
+    """The sheets of all authors of documents, given what each document was answered."""
+    people = {person.number: person for person in known}
+    written: dict[int, list[DocumentDescription]] = {}
+    loose: dict[str, list[DocumentDescription]] = {}
+    for document in wanted:
+        for each in document.authors:
+            if each.person in people:
+                written.setdefault(each.person, []).append(document)
+            else:
+                loose.setdefault(each.name, []).append(document)
+    sheets = [_sheet(people[number], people[number].name, documents, states) for number, documents in written.items()]
+    sheets += [_sheet(KnownPerson(number=0, name=name), name, documents, states) for name, documents in loose.items()]
     return sorted(sheets, key=lambda sheet: (-len(sheet.documents), fold(sheet.name)))
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from urllib.parse import parse_qsl, urlsplit
 
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
-from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
+from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.decisions import permissions
+from lycosa.missions.documents.model import DocumentDescription
 from lycosa.missions.documents.oai import Repository
 
 _MAX_BODY = 64 * 1024
@@ -30,15 +32,13 @@ class OaiServer(ThreadingHTTPServer):
     def repository(self) -> Repository:
         """The documents as they are now."""
         with self._lock, Collection(self._folder) as collection, open_catalogue(collection) as catalogue:
-            return offer_documents(collection, catalogue, only_granted=self._only_granted)
+            return offer_documents(collection, catalogue.documents(), only_granted=self._only_granted)
 
 
-def offer_documents(collection: Collection, catalogue: Catalogue, *, only_granted: bool) -> Repository:
-    """The documents of a catalogue as harvesters get them: all that are wanted, or those that were granted."""
+def offer_documents(collection: Collection, wanted: Iterable[DocumentDescription], *, only_granted: bool) -> Repository:
+    """Documents as harvesters get them: all that are wanted, or those that were granted."""
     answers = permissions(collection.path)
-    documents = [
-        document for document in catalogue.documents() if not only_granted or answers.get(document.url) == "granted"
-    ]
+    documents = [document for document in wanted if not only_granted or answers.get(document.url) == "granted"]
     name = f"{collection.mission.name} of {', '.join(collection.seeds()[:1])}"
     return Repository(documents, name=name, contact=collection.mission.agent.contact)
 

@@ -74,6 +74,8 @@ class DocumentsMission(PlainMission):
             WebPage("contacts.csv", f"{views}:send_contacts", has_twin=False),
             WebPage("oai", f"{views}:answer_harvester", has_twin=False),
             WebPage("oai/granted", f"{views}:answer_granted", has_twin=False),
+            WebPage("oai", f"{views}:answer_harvester", method="POST", only_reads=True),
+            WebPage("oai/granted", f"{views}:answer_granted", method="POST", only_reads=True),
             WebPage("correct", f"{views}:correct", method="POST"),
             WebPage("decide", f"{views}:decide", method="POST"),
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from lxml import etree
 from support.command_line import run
-from support.serve_client import ServeClient, serving
+from support.serve_client import PageAnswer, ServeClient, serving
 
 from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError
@@ -194,13 +195,31 @@ def test_the_contact_sheet_leaves_as_csv(client: ServeClient) -> None:
     ],
 )
 def test_harvesters_get_what_the_protocol_says(client: ServeClient, query: str, has: str) -> None:
-    """Every answer is valid, and names the address by which it was asked."""
-    answer = client.get(f"{PAGES}/oai?{query}")
-    assert answer.status == 200 and answer.headers["content-type"].startswith("text/xml")
-    assert has in answer.text
-    tree = etree.fromstring(answer.body)
-    _OAI_SCHEMA.assertValid(tree)
-    assert f"{client.address}{PAGES}/oai<" in answer.text
+    """Every answer is valid, and names the address by which it was asked; a form gets the same as an address."""
+    answers = [client.get(f"{PAGES}/oai?{query}"), harvest(client, f"{PAGES}/oai", query)]
+    for answer in answers:
+        assert answer.status == 200 and answer.headers["content-type"].startswith("text/xml")
+        assert has in answer.text
+        _OAI_SCHEMA.assertValid(etree.fromstring(answer.body))
+        assert f"{client.address}{PAGES}/oai<" in answer.text
+    requests = [re.sub("<responseDate>.*?</responseDate>", "", answer.text) for answer in answers]
+    assert requests[0] == requests[1]
+
+
+def harvest(client: ServeClient, path: str, query: str, **headers: str) -> PageAnswer:
+    """Ask as harvesters do that send a form: without a token of ours."""
+    form = {"content-type": "application/x-www-form-urlencoded", **headers}
+    return client.request("POST", path, headers=form, body=query.encode())
+
+
+@pytest.mark.parametrize(
+    "headers", [{"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}]
+)
+def test_no_other_site_harvests(client: ServeClient, headers: dict[str, str]) -> None:
+    """A form needs no token only where it reads, and only from programs: a browser says who sent it here."""
+    assert harvest(client, f"{PAGES}/oai", "verb=Identify", **headers).status == 403
+    for path in ("decide", "correct", "oai/other", "document"):
+        assert harvest(client, f"{PAGES}/{path}", "verb=Identify&author=Ana&state=granted").status == 403
 
 
 def test_harvesters_get_only_what_was_granted(client: ServeClient) -> None:

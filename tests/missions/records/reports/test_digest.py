@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from msgspec.structs import replace
 from support.record_stores import AT, filled_store, make_article
@@ -151,3 +152,17 @@ def test_strange_records_are_shown(tmp_path: Path, data: dict[str, Any]) -> None
     assert view["title"].strip()
     assert view["date"] == "2026-09-21"
     assert view["language"] == ""
+
+
+def test_a_database_that_is_only_read_has_digests_as_well(tmp_path: Path) -> None:
+    """With or without the tables of digests, nothing is written, and the digest is that of a reader who got nothing."""
+    for name, is_known in (("new", False), ("known", True)):
+        with filled_store(tmp_path / name, make_article(1, "The river")) as store:
+            if is_known:
+                DigestStore(store)
+        store = RecordStore(store.path, apsw.Connection(str(store.path), flags=apsw.SQLITE_OPEN_READONLY))
+        with store:
+            digests = DigestStore(store)
+            digest = digests.make(Reader(name="Ana"))
+            assert digest.issue == 1 and digest.total == 1
+            assert digests.feed_id("Ana") == digests.feed_id("Ana")

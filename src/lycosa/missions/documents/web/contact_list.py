@@ -7,9 +7,17 @@ import io
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.missions.documents.contacts import COLUMNS, ContactSheet, contact_sheets, fill_letter, sheet_row
+from lycosa.missions.documents.contacts import (
+    COLUMNS,
+    ContactSheet,
+    contact_sheets,
+    fill_letter,
+    gather_sheets,
+    sheet_row,
+)
+from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.text.words import fold
-from lycosa.missions.documents.web.current_catalogue import prepare_catalogue
+from lycosa.missions.documents.web.current_catalogue import kept_catalogue, prepare_catalogue
 from lycosa.output.table import write
 
 PAGE_SIZE = 50
@@ -52,12 +60,13 @@ class ContactList(Struct, frozen=True):
 
 def list_contacts(collection: Collection, *, words: str = "", everything: bool = False, page: int = 1) -> ContactList:
     """The authors whose name, address or affiliation has these words."""
-    is_current = prepare_catalogue(collection)
+    catalogue, is_current = kept_catalogue(collection)
     sought = fold(words).split()
+    wanted = (document for document in catalogue.documents if document.wanted)
     sheets = [
         sheet
-        for sheet in contact_sheets(collection, everything=everything, renew=False)
-        if all(word in fold(_words_of(sheet)) for word in sought)
+        for sheet in gather_sheets(wanted, catalogue.people, permissions(collection.path))
+        if (everything or sheet.is_open) and (not sought or all(word in fold(_words_of(sheet)) for word in sought))
     ]
     pages = max(1, -(-len(sheets) // PAGE_SIZE))
     page = min(max(page, 1), pages)

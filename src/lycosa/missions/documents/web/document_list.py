@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
-from lycosa.missions.documents.catalogue import Catalogue
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.model import DocumentDescription
 from lycosa.missions.documents.text.words import fold
-from lycosa.missions.documents.web.current_catalogue import shown_catalogue
+from lycosa.missions.documents.web.current_catalogue import ShownCatalogue, kept_catalogue
 from lycosa.urls import host_of
 
 PAGE_SIZE = 50
@@ -74,8 +74,8 @@ _lock = threading.Lock()
 
 def list_documents(collection: Collection, query: Mapping[str, Sequence[str]]) -> DocumentList:
     """The documents that the values of an address choose."""
-    with shown_catalogue(collection) as (catalogue, is_current):
-        rows = _read_rows(collection, catalogue)
+    catalogue, is_current = kept_catalogue(collection)
+    rows = _read_rows(collection, catalogue)
     states = permissions(collection.path)
     rows = tuple(_with_permission(row, states) for row in rows)
     chosen = {name: tuple(query.get(name, ())) for name in FACETS}
@@ -87,7 +87,8 @@ def list_documents(collection: Collection, query: Mapping[str, Sequence[str]]) -
     }
     if words:
         sought = fold(words).split()
-        tests["q"] = lambda row: all(word in fold(f"{row.title} {' '.join(row.authors)} {row.url}") for word in sought)
+        fitting = {row.url for row in rows if all(word in _words_of(row) for word in sought)}
+        tests["q"] = lambda row: row.url in fitting
     fit = [row for row in rows if all(test(row) for test in tests.values())]
     sort = (query.get("sort") or ("",))[0]
     if sort:
@@ -115,14 +116,14 @@ def read_page(query: Mapping[str, Sequence[str]], pages: int) -> int:
     return min(max(int(text[:9]), 1), pages)
 
 
-def _read_rows(collection: Collection, catalogue: Catalogue) -> tuple[DocumentRow, ...]:
+def _read_rows(collection: Collection, catalogue: ShownCatalogue) -> tuple[DocumentRow, ...]:
     """A short row of every document, kept until the catalogue or a correction changes."""
     key = f"{collection.path}\0{catalogue.state}"
     with _lock:
         if key in _rows:
             _rows.move_to_end(key)
             return _rows[key]
-    made = tuple(_row(document) for document in catalogue.documents(unwanted=True))
+    made = tuple(_row(document) for document in catalogue.documents)
     with _lock:
         _rows[key] = made
         while len(_rows) > _KEPT:
@@ -146,6 +147,11 @@ def _row(document: DocumentDescription) -> DocumentRow:
         has_address=any(author.addresses for author in document.authors),
         problem=document.problem[:300],
     )
+
+
+@lru_cache(maxsize=50_000)
+def _words_of(row: DocumentRow) -> str:
+    return fold(f"{row.title} {' '.join(row.authors)} {row.url}")
 
 
 def _with_permission(row: DocumentRow, states: Mapping[str, str]) -> DocumentRow:

@@ -10,7 +10,7 @@ from lycosa.missions.documents.model import Box
 from lycosa.missions.documents.oai_server import offer_documents
 from lycosa.missions.documents.said_by_people import keep_correction, keep_decision, split_values
 from lycosa.missions.documents.web.contact_list import list_contacts, write_contacts
-from lycosa.missions.documents.web.current_catalogue import prepare_catalogue, shown_catalogue
+from lycosa.missions.documents.web.current_catalogue import kept_catalogue, prepare_catalogue
 from lycosa.missions.documents.web.document_list import FACETS, list_documents
 from lycosa.missions.documents.web.document_story import DocumentStory, tell_story
 from lycosa.missions.documents.web.page_image import draw_page
@@ -137,7 +137,9 @@ def answer_granted(request: WebRequest) -> Response:
 
 def _answer_harvester(request: WebRequest, path: str, *, only_granted: bool) -> Response:
     base = request.origin + request.mission_link(path)
-    with shown_catalogue(request.collection) as (catalogue, _):
-        repository = offer_documents(request.collection, catalogue, only_granted=only_granted)
-    body = repository.answer(request.query.multi_items()[:_MOST_ARGUMENTS], base=base)
+    catalogue, _ = kept_catalogue(request.collection)
+    wanted = (document for document in catalogue.documents if document.wanted)
+    repository = offer_documents(request.collection, wanted, only_granted=only_granted)
+    arguments = [*request.query.multi_items(), *request.form.multi_items()]
+    body = repository.answer(arguments[:_MOST_ARGUMENTS], base=base)
     return Response(body, media_type="text/xml; charset=utf-8")

@@ -6,7 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ from lycosa.missions.geo.export.kinds import FootprintOptions, InventoryOptions,
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry
 from lycosa.missions.geo.inventory.listing import ServiceFilter
 from lycosa.missions.geo.model import Contact, Operation
-from lycosa.missions.geo.web.known_services import KnownServices, known_services
+from lycosa.missions.geo.web.known_services import CHECKS, KnownServices, known_services, stamp_of
 from lycosa.missions.geo.web.map_drawing import (
     WORLD,
     MapDrawing,
@@ -433,7 +433,13 @@ def show_checks(request: WebRequest) -> View:
     """The rounds of checks, and what changed between the last two."""
     if not (request.folder / check_history.NAME).exists():
         return View("checks.html", ChecksPage(rounds=[], changes=[]))
-    with closing(CheckHistory(request.folder, write=False)) as history:
+    return View("checks.html", _read_rounds(request.folder, stamp_of(request.folder, CHECKS)))
+
+
+@lru_cache(maxsize=8)
+def _read_rounds(folder: Path, stamp: object) -> ChecksPage:
+    """The page of the rounds, kept until there is another result."""
+    with closing(CheckHistory(folder, write=False)) as history:
         rounds = history.rounds()
         changes = []
         if len(rounds) > 1:
@@ -449,7 +455,7 @@ def show_checks(request: WebRequest) -> View:
                 )
                 for _, found in zip(range(_MOST_DIFFERENCES), history.differences(since, until), strict=False)
             ]
-    return View("checks.html", ChecksPage([_round_row(row) for row in rounds[:-_A_PAGE:-1]], changes))
+    return ChecksPage([_round_row(row) for row in rounds[:-_A_PAGE:-1]], changes)
 
 
 def _round_row(row: CheckRound) -> CheckRoundRow:

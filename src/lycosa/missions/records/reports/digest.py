@@ -141,7 +141,14 @@ class DigestStore:
 
     def __init__(self, store: RecordStore) -> None:
         self.store = store
-        store.ensure("digest", 1, _TABLES)
+        self._is_writable = not store.connection.readonly("main")
+        if self._is_writable:
+            store.ensure("digest", 1, _TABLES)
+        elif next(store.rows("SELECT 1 FROM sqlite_schema WHERE name = 'digest_reader'"), None) is None:
+            tables = _TABLES.replace("CREATE TABLE ", "CREATE TEMP TABLE ").replace(
+                "CREATE INDEX ", "CREATE INDEX temp."
+            )
+            store.connection.execute(tables)  # nobody got anything, and nothing is kept
 
     def make(self, reader: Reader, *, since: float | None = None, now: float | None = None) -> Digest:
         """The digest of a reader; `since`: of all that is newer than that time, whatever was delivered."""
@@ -195,7 +202,8 @@ class DigestStore:
     def feed_id(self, reader: str) -> str:
         """The name of a reader's feed, the same for ever."""
         self._read_state(reader)
-        return str(self.store.connection.execute("SELECT feed FROM digest_reader WHERE reader = ?", (reader,)).get)
+        found = self.store.connection.execute("SELECT feed FROM digest_reader WHERE reader = ?", (reader,)).get
+        return str(found) if found else uuid.uuid5(uuid.NAMESPACE_URL, reader).urn  # of a database that is only read
 
     def delivered(self, reader: str, *, limit: int) -> Iterator[tuple[StoredRecord, float, float, list[str]]]:
         """The records that a reader got last: when each was found first, when it changed, for which interests."""
@@ -212,13 +220,12 @@ class DigestStore:
         connection = self.store.connection
         sql = "SELECT issue, last_change, at FROM digest_reader WHERE reader = ?"
         row = connection.execute(sql, (reader,)).fetchone()
-        if row is None:
+        if row is None and self._is_writable:
             with self.store.transaction():
                 connection.execute(
                     "INSERT OR IGNORE INTO digest_reader (reader, feed) VALUES (?, ?)", (reader, uuid.uuid4().urn)
                 )
-            return 0, 0, 0.0
-        return row[0], row[1], row[2]
+        return (0, 0, 0.0) if row is None else (row[0], row[1], row[2])
 
     def _find_items(self, reader: Reader, *, after: int, since: float | None, begin: float) -> Iterator[DigestItem]:
         sql = "SELECT record, number FROM digest_delivered WHERE reader = ?"

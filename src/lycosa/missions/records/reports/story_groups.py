@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from lycosa.missions.records.database import RecordStore, StoredRecord
 from lycosa.missions.records.stories import Story, read_story, refresh_stories
+from lycosa.missions.records.stories.tables import ensure_tables
 
 
 class StoryGroups:
@@ -13,11 +14,15 @@ class StoryGroups:
 
     def __init__(self, store: RecordStore) -> None:
         refresh_stories(store)
+        self._media: dict[int, int] = {}
+        self._by_record: dict[int, int] = {}
         self._read = lru_cache(maxsize=2000)(lambda number: read_story(store, number))
+        if not ensure_tables(store):  # a database that is only read
+            return
         sql = "SELECT story, count(DISTINCT host) FROM story_member GROUP BY story HAVING count(*) > 1"
-        self._media: dict[int, int] = dict(store.rows(sql))
+        self._media = dict(store.rows(sql))
         members = store.rows("SELECT record, story FROM story_member")
-        self._by_record: dict[int, int] = {record: story for record, story in members if story in self._media}
+        self._by_record = {record: story for record, story in members if story in self._media}
 
     def story_of(self, record: int) -> int:
         """The number of the story of a record; 0: no other tells it."""

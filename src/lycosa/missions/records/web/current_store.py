@@ -11,6 +11,7 @@ from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError
 from lycosa.extract.renewal import renew, run_renewal
 from lycosa.missions.records.database import RecordStore, open_store
+from lycosa.missions.records.web.list_tables import keep_lists
 
 _MODULE = "lycosa.missions.records.web.current_store"
 
@@ -39,10 +40,15 @@ def has_table(store: RecordStore, name: str) -> bool:
 
 
 def _refresh(folder: Path) -> None:
-    from lycosa.missions.records.plugin import plugin
+    from lycosa.missions.records.health import refresh_and_watch
+    from lycosa.missions.records.stories import refresh_stories
 
     with Collection(folder) as collection:
-        plugin.refresh(collection)
+        refresh_and_watch(collection)
+        with open_store(collection, refresh=False) as store:
+            if not store.connection.readonly("main"):
+                keep_lists(store)
+                refresh_stories(store)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.missions.records.database import RecordStore
 from lycosa.missions.records.web.current_store import shown_store
+from lycosa.missions.records.web.list_tables import has_lists, match_words
 from lycosa.output.table import Format, Value, write
 
 PAGE_SIZE = 50
@@ -28,11 +30,6 @@ _CELL = 300
 _SHORT = 100
 FACETS = {"kind": "kind", "host": "host", "range": "range", "state": "iif(gone, 'gone', 'there')"}
 SORTS = {"first": "first_at", "changed": "changed_at", "fetched": "fetched_at", "url": "url"}
-#: Records without their data, which nobody needs for counting and for most orders.
-_HEADS = """(
-    SELECT record.id, record.kind, page.url, page.host, record.range, record.gone, record.first_at, record.changed_at,
-           record.fetched_at
-    FROM record JOIN page ON page.id = record.page)"""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -77,53 +74,150 @@ class RecordList(Struct, frozen=True):
 
 
 class _Choice:
-    """What the values of an address choose, as a condition in SQL."""
+    """What the values of an address choose."""
 
     def __init__(self, query: Mapping[str, Sequence[str]]) -> None:
         self.chosen = {name: tuple(query.get(name, ()))[:50] for name in FACETS}
         self.words = (query.get("q") or ("",))[0][:200].strip()
         self.sort = (query.get("sort") or ("-changed",))[0]
         self.columns = tuple(dict.fromkeys(query.get("columns", ())))[:_MOST_FIELDS]
+        name = self.sort.removeprefix("-")
+        if name not in SORTS and (name.startswith("@") or len(name) > 200):
+            raise UsageError(f"sort is {name[:40]!r}; allowed: a field, {', '.join(SORTS)}, with - for the last first.")
 
-    @property
-    def source(self) -> str:
-        """What is looked through: data only where there are words to be found."""
-        return "known_records" if self.words else _HEADS
-
-    def where(self, *, without: str = "") -> tuple[str, list[object]]:
+    def cells(self, *, without: str = "") -> tuple[str, list[object]]:
+        """The condition for the cells of what is chosen."""
         conditions, values = ["1"], list[object]()
         for name, chosen in self.chosen.items():
             if chosen and name != without:
                 conditions.append(f"{FACETS[name]} IN ({', '.join('?' * len(chosen))})")
                 values += chosen
-        for word in self.words.split()[:10]:
-            escaped = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-            conditions.append("(data LIKE ? ESCAPE '\\' OR url LIKE ? ESCAPE '\\')")
-            values += [f"%{escaped}%"] * 2
         return " AND ".join(conditions), values
 
-    def order(self) -> tuple[str, list[object]]:
-        name, down = self.sort.removeprefix("-"), " DESC" if self.sort.startswith("-") else ""
+
+class _Selection:
+    """The chosen records of an open store, in an order."""
+
+    def __init__(self, store: RecordStore, choice: _Choice) -> None:
+        self._store = store
+        self._choice = choice
+        self._has_lists = has_lists(store)
+        #: Cells with how many of their records fit the words.
+        self._cells = "list_cell"
+        self._fits, self._values = self._condition()
+        if choice.words:
+            store.connection.execute(
+                f"""CREATE TEMP TABLE counted AS SELECT cell, count(*) AS fitting FROM list_item AS item
+                    WHERE {self._find_words()} GROUP BY cell""",
+                self._words,
+            )
+            self._cells = """(SELECT kind, host, range, gone, fitting AS count
+                              FROM counted JOIN list_cell ON list_cell.id = counted.cell)"""
+
+    def _condition(self) -> tuple[str, list[object]]:
+        """The condition for items of the list."""
+        where, values = self._choice.cells()
+        parts = ["1"]
+        if values:
+            parts.append(f"item.cell IN (SELECT id FROM list_cell WHERE {where})")
+        if self._choice.words:
+            parts.append(self._find_words())
+        return " AND ".join(parts), [*values, *self._words]
+
+    def _find_words(self) -> str:
+        """The condition for the words: the index has them, and marks between them are looked for in the records."""
+        indexed, marked = self._search()
+        if not marked:
+            return "item.id IN (SELECT rowid FROM list_words WHERE list_words MATCH ?)"
+        source = "list_words CROSS JOIN known_records ON id = rowid" if indexed else "known_records"
+        each = "(data LIKE ? ESCAPE '\\' OR url LIKE ? ESCAPE '\\')"
+        conditions = [*(["list_words MATCH ?"] if indexed else []), *([each] * len(marked))]
+        return f"item.id IN (SELECT id FROM {source} WHERE {' AND '.join(conditions)})"
+
+    def _search(self) -> tuple[str, list[str]]:
+        """What the index of words is asked for, and the words that the records themselves are asked for."""
+        words = self._choice.words.split()[:10]
+        indexed = match_words(" ".join(words)) if self._has_lists else ""
+        return indexed, [word for word in words if not indexed or not word.isalnum()]
+
+    @property
+    def _words(self) -> list[object]:
+        if not self._choice.words:
+            return []
+        indexed, marked = self._search()
+        escaped = (re.sub(r"([\\%_])", r"\\\1", word) for word in marked)
+        return [*([indexed] if indexed else []), *(f"%{word}%" for word in escaped for _ in range(2))]
+
+    def facets(self) -> tuple[tuple[RecordFacet, ...], int]:
+        """Each facet as counted among what the others leave, and how many records are chosen."""
+        where, values = self._choice.cells()
+        ((total,),) = self._store.rows(f"SELECT coalesce(sum(count), 0) FROM {self._cells} WHERE {where}", values)
+        found = []
+        for name, column in FACETS.items():
+            chosen = self._choice.chosen[name]
+            where, values = self._choice.cells(without=name)
+            sql = f"""SELECT {column}, sum(count) FROM {self._cells} WHERE {where} AND count > 0 GROUP BY 1
+                      ORDER BY 2 DESC, 1 LIMIT ?"""
+            counts = dict(self._store.rows(sql, [*values, _FACET_VALUES + len(chosen) + 1]))
+            for value in chosen:
+                counts.setdefault(value[:200], 0)
+            ranked = sorted(counts.items(), key=lambda pair: (pair[0] not in chosen, -pair[1], pair[0]))
+            shown = tuple((value, count, value in chosen) for value, count in ranked[:_FACET_VALUES])
+            if len(shown) > 1 or chosen:
+                found.append(RecordFacet(name, shown, len(ranked) > _FACET_VALUES))
+        return tuple(found), int(total)
+
+    def newest(self, limit: int) -> list[int]:
+        """Some of the records, those that were found last."""
+        sql = f"SELECT item.id FROM list_item AS item WHERE {self._fits} ORDER BY item.id DESC LIMIT ?"
+        return [number for (number,) in self._store.rows(sql, [*self._values, limit])]
+
+    def numbers(self, *, limit: int, skip: int = 0) -> list[int]:
+        """The numbers of the records in their order; those without the field that is sorted by come last."""
+        name, down = self._choice.sort.removeprefix("-"), " DESC" if self._choice.sort.startswith("-") else ""
+        if name == "url":
+            source = (
+                "page CROSS JOIN record ON record.page = page.id CROSS JOIN list_item AS item ON item.id = record.id"
+            )
+            return self._read(source, f"page.url{down}, record.id", [], limit, skip)
         if name in SORTS:
-            return f"{SORTS[name]}{down}, id", []
-        if name.startswith("@") or len(name) > 200:
-            raise UsageError(f"sort is {name[:40]!r}; allowed: a field, {', '.join(SORTS)}, with - for the last first.")
+            source = "record CROSS JOIN list_item AS item ON item.id = record.id"
+            return self._read(source, f"record.{SORTS[name]}{down}, record.id", [], limit, skip)
+        if not self._has_lists:
+            return self._read(*self._by_data(name, down), limit, skip)
+        ((field,),) = self._store.rows("SELECT coalesce((SELECT id FROM list_field WHERE name = ?), 0)", (name,))
+        source = "list_value AS v CROSS JOIN list_item AS item ON item.id = v.record AND v.field = ?"
+        found = self._read(source, f"v.value{down}, v.record", [field], limit, skip)
+        if len(found) < limit:
+            sql = f"SELECT count(*) FROM {source} WHERE {self._fits}"
+            ((having,),) = self._store.rows(sql, [field, *self._values])
+            rest = "(SELECT * FROM list_item WHERE id NOT IN (SELECT record FROM list_value WHERE field = ?)) AS item"
+            found += self._read(rest, "item.id", [field], limit - len(found), max(0, skip - having))
+        return found
+
+    def _by_data(self, name: str, down: str) -> tuple[str, str, list[object]]:
+        """The order of a field where no values are kept for it."""
         path = "$." + '"' + name.replace('"', "") + '"'
-        # Prices and other records of their own are sorted by their first number.
-        return f"coalesce(data ->> (? || '.amount'), data ->> ?){down}, id", [path, path]
+        source = """(SELECT id, coalesce(data ->> (? || '.amount'), data ->> ?) AS value FROM known_records) AS v
+                    CROSS JOIN list_item AS item ON item.id = v.id"""
+        return source, f"v.value IS NULL, v.value{down}, v.id", [path, path]
+
+    def _read(self, source: str, order: str, values: list[object], limit: int, skip: int) -> list[int]:
+        sql = f"SELECT item.id FROM {source} WHERE {self._fits} ORDER BY {order} LIMIT ? OFFSET ?"
+        return [number for (number,) in self._store.rows(sql, [*values, *self._values, limit, skip])]
 
 
 def list_records(collection: Collection, query: Mapping[str, Sequence[str]]) -> RecordList:
     """The records that the values of an address choose."""
     choice = _Choice(query)
     with shown_store(collection) as (store, is_current):
-        where, values = choice.where()
-        facets, total = _facets(store, choice)
-        ((whole,),) = store.rows("SELECT count(*) FROM record")
+        selection = _Selection(store, choice)
+        facets, total = selection.facets()
+        ((whole,),) = store.rows("SELECT coalesce(sum(count), 0) FROM list_cell")
         pages = max(1, -(-total // PAGE_SIZE))
         number = read_page(query, pages)
-        known = _fields(store, where, values)
-        numbers = _choose(store, choice, limit=PAGE_SIZE, skip=(number - 1) * PAGE_SIZE)
+        known = _fields(store, selection)
+        numbers = selection.numbers(limit=PAGE_SIZE, skip=(number - 1) * PAGE_SIZE)
         columns = tuple(name for name in choice.columns if name in known) or _choose_columns(store, numbers, known)
         rows = tuple(_read(store, numbers, columns))
         return RecordList(
@@ -154,13 +248,13 @@ def write_records(collection: Collection, query: Mapping[str, Sequence[str]], fo
     choice = _Choice(query)
     out = tempfile.TemporaryFile(prefix="lycosa-records-")  # noqa: SIM115  the caller closes it
     with shown_store(collection) as (store, _):
-        where, values = choice.where()
-        known = _fields(store, where, values)
+        selection = _Selection(store, choice)
+        known = _fields(store, selection)
         columns = tuple(name for name in choice.columns if name in known) or known
         names = ("id", "kind", "url", "first", "changed", "gone", *columns)
         lines = (
             (row.id, row.kind, row.url, row.first_at, row.changed_at, int(row.is_gone), *row.values)
-            for row in _read(store, _choose(store, choice, limit=MOST_ROWS), columns, cell=0)
+            for row in _read(store, selection.numbers(limit=MOST_ROWS), columns, cell=0)
         )
         text = TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
         write(_values(lines), names, text, form=form)
@@ -172,15 +266,6 @@ def write_records(collection: Collection, query: Mapping[str, Sequence[str]], fo
 
 def _values(lines: Iterator[tuple[Any, ...]]) -> Iterator[Sequence[Value]]:
     yield from lines
-
-
-def _choose(store: RecordStore, choice: _Choice, *, limit: int, skip: int = 0) -> list[int]:
-    """The numbers of the chosen records, in their order."""
-    where, values = choice.where()
-    order, more = choice.order()
-    source = "known_records" if more else choice.source
-    sql = f"SELECT id FROM {source} WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?"
-    return [number for (number,) in store.rows(sql, [*values, *more, limit, skip])]
 
 
 def _read(
@@ -231,12 +316,12 @@ def show_value(value: Any, most: int = _CELL) -> str:
     return text if not most or len(text) <= most else text[: most - 1] + "…"
 
 
-def _fields(store: RecordStore, where: str, values: Sequence[object]) -> tuple[str, ...]:
+def _fields(store: RecordStore, selection: _Selection) -> tuple[str, ...]:
     """The fields of the chosen records, those that most have first."""
     counts: Counter[str] = Counter()
-    sql = f"SELECT data FROM known_records WHERE {where} ORDER BY id DESC LIMIT {_SAMPLE}"
-    for (text,) in store.rows(sql, values):
-        counts.update(name for name in _decode(text) if not name.startswith("@"))
+    for number in selection.newest(_SAMPLE):
+        for (text,) in store.rows("SELECT data FROM known_records WHERE id = ?", (number,)):
+            counts.update(name for name in _decode(text) if not name.startswith("@"))
     return tuple(name for name, _ in counts.most_common(_MOST_FIELDS))
 
 
@@ -249,31 +334,3 @@ def _choose_columns(store: RecordStore, numbers: Sequence[int], known: Sequence[
         if not any(len(row.values[nth]) > _SHORT or row.title == " ".join(row.values[nth].split()) for row in rows)
     ]
     return tuple(shown[:_SHOWN_FIELDS]) or tuple(known[:1])
-
-
-def _facets(store: RecordStore, choice: _Choice) -> tuple[tuple[RecordFacet, ...], int]:
-    """Each facet as counted among what the others leave, and how many records are chosen."""
-    columns = ", ".join(FACETS.values())
-    where, values = choice.where()
-    together = list(
-        store.rows(f"SELECT {columns}, count(*) FROM {choice.source} WHERE {where} GROUP BY {columns}", values)
-    )
-    found = []
-    for nth, (name, column) in enumerate(FACETS.items()):
-        counts: Counter[str] = Counter()
-        chosen = choice.chosen[name]
-        if chosen:
-            where, values = choice.where(without=name)
-            counts.update(
-                dict(store.rows(f"SELECT {column}, count(*) FROM {choice.source} WHERE {where} GROUP BY 1", values))
-            )
-        else:
-            for row in together:
-                counts[row[nth]] += row[-1]
-        for value in chosen:
-            counts.setdefault(value[:200], 0)
-        ranked = sorted(counts.items(), key=lambda pair: (pair[0] not in chosen, -pair[1], pair[0]))
-        shown = tuple((value, count, value in chosen) for value, count in ranked[:_FACET_VALUES])
-        if len(shown) > 1 or chosen:
-            found.append(RecordFacet(name, shown, len(ranked) > _FACET_VALUES))
-    return tuple(found), sum(row[-1] for row in together)
