@@ -1,7 +1,8 @@
-"""Clock of a run: the system's time when the run begins, and from then on the time that really passed.
+"""Clock of a run: the time when the run begins, and from then on the time that really passed.
 
 A system's clock may be set while a crawl runs, by a day or by years. Pauses of hosts, retries and leases use this clock
-instead, which never jumps. Forked workers inherit their parent's.
+instead, which never jumps. Forked workers inherit their parent's. Machines that share a crawl begin with the time of
+their database server.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ _read = time.clock_gettime
 _start = time.time() - _read(_CLOCK)
 
 
-def set_now() -> None:
-    """Set the clock to the system's time, at the beginning of a run."""
+def set_now(at: float | None = None) -> None:
+    """Set the clock to a time, or to the system's, at the beginning of a run."""
     global _start
-    _start = time.time() - _read(_CLOCK)
+    _start = (time.time() if at is None else at) - _read(_CLOCK)
 
 
 def now() -> float:

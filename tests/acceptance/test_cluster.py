@@ -39,19 +39,21 @@ def test_three_machines_find_what_one_finds(cluster: Cluster, say: Callable[[str
 
 
 def test_a_limit_is_exact_over_three_machines(cluster: Cluster) -> None:
-    """Two hundred pages are stored, not one more or less."""
+    """A thousand pages of a web with twice as many are stored, not one more or less."""
     cluster.begin()
-    machines = [cluster.start(name, "--limit", "200") for name in "abc"]
+    machines = [cluster.start(name, "--limit", "1000", "--scope", "free", "--delay", "0.02") for name in "abc"]
     codes = [machine.wait(240) for machine in machines]
     assert codes == [5, 5, 5], [machine.said.read_text()[-500:] for machine in machines]
-    assert cluster.rows("SELECT sum(count)::int FROM figure WHERE name = 'stored'") == [(200,)]
-    assert cluster.rows("SELECT count(*) FROM url WHERE state = 1 AND via <> 'sitemap'") == [(200,)]
+    assert cluster.rows("SELECT sum(count)::int FROM figure WHERE name = 'stored'") == [(1000,)]
+    assert cluster.rows("SELECT count(*) FROM url WHERE state = 1 AND via <> 'sitemap'") == [(1000,)]
+    assert cluster.web.offences(cluster.web.stats(), delay_s=0.02 * 0.9) == []
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults(cluster: Cluster, fault: str, say: Callable[[str], None]) -> None:
-    """A machine killed whole or frozen, a server killed, a store that refuses: the same pages, little done twice."""
+    """A machine killed, frozen or cut off, a server killed, a store that refuses: the same pages, little done twice."""
     dice = random.Random(fault)
-    crawls = [cluster.hurt(fault, dice) for _ in range(MOMENTS)]
+    moments = max(1, MOMENTS - 2) if fault == "freeze" else MOMENTS  # a machine that is cut off is much the same
+    crawls = [cluster.hurt(fault, dice, refusal_s=0.0 if moment else 60.0) for moment in range(moments)]
     say("\n".join(map(str, crawls)))
     assert [problem for crawl in crawls for problem in crawl.problems] == []

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.command_line import Said, run
-from support.loopback import Web, html
+from support.loopback import Reply, Web, html
 from support.postgres_server import PostgresServer, find_programs, running_server
+
+from lycosa.errors import CollectionError
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -40,6 +43,15 @@ def ask(server: PostgresServer, *statements: str) -> None:
     with psycopg.connect(server.address, autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement.encode())
+
+
+def hamper(server: PostgresServer, name: str, body: str) -> None:
+    """Have a function run for every statement that stores pages."""
+    ask(
+        server,
+        f"CREATE FUNCTION {name}.hamper() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$",
+        f"CREATE TRIGGER hamper BEFORE INSERT ON {name}.page EXECUTE FUNCTION {name}.hamper()",
+    )
 
 
 def refused(said: Said, web: Web, sentence: str) -> None:
@@ -83,6 +95,36 @@ def test_a_read_only_database(server: PostgresServer, web: Web, tmp_path: Path) 
     ask(server, "CREATE DATABASE frozen", "ALTER DATABASE frozen SET default_transaction_read_only = on")
     said = crawl(web, tmp_path / "c", server.address.replace("/postgres?", "/frozen?"))
     refused(said, web, "The database is read-only: a crawl must be able to write to it.")
+
+
+def test_a_slow_database(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """It is waited for, and all is done."""
+    assert crawl(web, tmp_path / "slow", server.address, "--limit", "1").code == 5
+    hamper(server, "slow", "PERFORM pg_sleep(0.5); RETURN NULL;")
+    assert crawl(web, tmp_path / "slow", server.address).code == 0
+    assert web.paths() == ["a.test/", "a.test/1"]
+
+
+def test_a_full_database(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """It says whose disk is full and ends; with room there, the same command goes on."""
+    assert crawl(web, tmp_path / "brimful", server.address, "--limit", "1").code == 5
+    hamper(server, "brimful", "RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full';")
+    words = ("crawl", "http://a.test/", "-c", str(tmp_path / "brimful"), "--database", server.address)
+    said = run(*words, "--connect-to", web.connect_to, "--delay", "0", "--workers", "1")
+    assert said.code == 3 and "The disk of the database is full: make room there" in said.output, said.output
+    assert "Traceback" not in said.output and not (tmp_path / "brimful" / "logs" / "errors.log").exists()
+    ask(server, "DROP TRIGGER hamper ON brimful.page")
+    assert crawl(web, tmp_path / "brimful", server.address).code == 0
+
+
+def test_a_database_that_became_read_only(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """A crawl that was begun says so before it fetches anything."""
+    ask(server, "CREATE DATABASE standby")
+    address = server.address.replace("/postgres?", "/standby?")
+    assert crawl(web, tmp_path / "standby", address).code == 0
+    web.asked.clear()
+    ask(server, "ALTER DATABASE standby SET default_transaction_read_only = on")
+    refused(crawl(web, tmp_path / "standby", address), web, "The database is read-only")
 
 
 def test_a_schema_of_another_program(server: PostgresServer, web: Web, tmp_path: Path) -> None:
@@ -136,6 +178,32 @@ def test_clocks_that_differ_by_a_day(server: PostgresServer) -> None:
     finally:
         slow.close()
         fast.close()
+
+
+def test_a_clock_that_is_a_day_ahead(
+    server: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a machine writes of pauses and retries counts by the server's clock: the others need not wait for a day."""
+    real = time.time
+    web["a.test/1"] = Reply(b"", 503)
+    monkeypatch.setattr("time.time", lambda: real() + 86_400)
+    again = ("--set", "fetch.retry_delay_s=60", "--max-time", "2")
+    assert crawl(web, tmp_path / "ahead", server.address, *again).code == 5
+    with psycopg.connect(server.address, autocommit=True) as connection:
+        times = connection.execute("SELECT max(next_at) FROM ahead.host UNION ALL SELECT max(due) FROM ahead.url")
+        assert all(real() - 60 < at < real() + 3600 for (at,) in times.fetchall())
+
+
+def test_a_server_that_is_waited_for(tmp_path: Path) -> None:
+    """Who waits says so all the time, so that nobody takes it for hung; then it says what is wrong."""
+    from lycosa.frontier.postgres.connection import PostgresConnection
+
+    told: list[float] = []
+    connection = PostgresConnection(f"postgresql://me@/x?host={tmp_path}", "any", patience_s=1.2)
+    connection.on_wait = lambda: told.append(time.monotonic())
+    with pytest.raises(CollectionError, match="The database cannot be reached"):
+        connection.read(lambda: connection.db)
+    assert len(told) >= 2
 
 
 def test_a_machine_that_is_gone_with_its_archive_files(server: PostgresServer, web: Web, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import time
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.crawl_runs import chain, command, crawl, rows, states, stored
 from support.loopback import Reply, Web, html
+from support.processes import find_children
 
 from lycosa import Collection
 
@@ -399,9 +401,8 @@ def test_kill_nine_loses_nothing(web: Web, tmp_path: Path, who: str) -> None:
         if who == "group":
             os.killpg(running.pid, signal.SIGKILL)
         else:
-            children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
-            for child in children[:1]:
-                os.kill(int(child), signal.SIGKILL)
+            for child in find_children(running.pid)[:1]:
+                os.kill(child, signal.SIGKILL)
         if who == "worker":
             assert running.wait(30) == 0
             break
@@ -411,6 +412,32 @@ def test_kill_nine_loses_nothing(web: Web, tmp_path: Path, who: str) -> None:
     assert rows(tmp_path / "c", "PRAGMA integrity_check") == [("ok",)]
     twice = len(web.paths()) - len(set(web.paths()))
     assert twice <= 3 * (50 + 8)
+
+
+@pytest.mark.parametrize("who", ["worker", "all"])
+def test_a_kill_does_not_widen_the_bounds_of_an_endless_site(web: Web, tmp_path: Path, who: str) -> None:
+    """A calendar gives as many days as it may, however few of them had been counted when its worker was killed."""
+
+    def answer(address: str) -> Reply | None:
+        day = date.fromisoformat(address.rpartition("/")[2]) if "/agenda/" in address else None
+        if day is None:
+            return None
+        if len(web.paths()) in (6, 12):
+            time.sleep(0.3)  # what was found before is committed
+            for pid in find_children(running.pid)[:1] if who == "worker" else [running.pid]:
+                os.kill(pid, signal.SIGKILL)
+        return html(*(f"/agenda/{day + timedelta(n)}" for n in (1, 2, 3)), title=str(day))
+
+    web["a.test/"] = html("/agenda/2024-01-01")
+    web.make = answer
+    words = command(web, tmp_path / "c", "http://a.test/", "--set", "traps.calendar=15", "--workers", "1", "--quiet")
+    for _ in range(4):
+        running = subprocess.Popen([*words, "--delay", "0.05", "--per-host", "1"], stderr=subprocess.DEVNULL)
+        if running.wait(60) == 0:
+            break
+    assert running.returncode == 0
+    days = [url for url in stored(tmp_path / "c") if "/agenda/" in url]
+    assert len(days) == 15 and len(web.paths()) > 18
 
 
 def test_a_crawl_killed_before_it_had_a_database(web: Web, tmp_path: Path) -> None:

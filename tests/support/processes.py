@@ -25,3 +25,8 @@ def descendants(pid: int, *, alive: bool = False) -> Iterator[int]:
             if not alive or is_alive(child):
                 yield child
             yield from descendants(child, alive=alive)
+
+
+def find_children(pid: int) -> list[int]:
+    """The processes that a process has started, the oldest first."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

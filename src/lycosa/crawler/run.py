@@ -161,6 +161,7 @@ def _open_and_crawl(
 ) -> CrawlReport:
     frontier, created = make_frontier(setup.mission, setup.folder)
     try:
+        clock.set_now(frontier.server_time() if isinstance(frontier, SharedFrontier) else None)
         seeds, more = _prepare(setup, options, frontier, created=created)
         for note in (*notes, *more):
             progress.say(note)
@@ -229,7 +230,6 @@ def _crawl(
         shared.set_limit(before, mission.limits.pages)
     elif mission.limits.pages > 0:
         cluster_limit = ClusterLimit(frontier, shared, mission.limits.pages)
-    clock.set_now()
     started = clock.now()
     if mission.limits.pages > 0 and before >= mission.limits.pages:
         shared.stop()

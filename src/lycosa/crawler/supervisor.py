@@ -182,6 +182,7 @@ class Supervisor:
     def _replace_worker(self, slot: int, code: int) -> None:
         """A worker died: its successor does again what it had not committed; the page it died of is remembered."""
         if code in (DiskFull.exit_code, Damaged.exit_code):
+            self._tell_notices()
             self._end("disk" if code == DiskFull.exit_code else "damaged")
             return
         self.frontier.release_slot(slot)

@@ -68,6 +68,7 @@ def worker_starter(setup: CrawlSetup) -> Callable[[int], None]:
         try:
             run_worker(setup, slot, parent=parent)
         except (DiskFull, Damaged) as problem:
+            setup.shared.notify(slot, str(problem))
             os._exit(problem.exit_code)
         except BaseException as problem:
             if isinstance(problem, OSError) and is_full(problem):

@@ -377,6 +377,9 @@ class SharedFrontier(Frontier, Protocol):
     def on_wait(self, tell: Callable[[], object]) -> None:
         """Call this again and again while the server is waited for."""
 
+    def server_time(self) -> float:
+        """The time by the server's clock, which all machines count with."""
+
     def others_are_at_work(self) -> bool:
         """Whether workers of other machines hold leases."""
 

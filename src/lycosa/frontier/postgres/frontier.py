@@ -214,6 +214,11 @@ class PostgresFrontier:
     def share(self) -> int | None:
         return self._connection.read(lambda: self._leases.share(self._connection, 0.0))
 
+    @_reading
+    def server_time(self) -> float:
+        """The time by the server's clock, which all machines count with."""
+        return float(self._connection.value("SELECT extract(epoch FROM clock_timestamp())"))
+
     def others_are_at_work(self) -> bool:
         """Whether workers of other machines hold leases."""
         return bool(self._connection.read(lambda: self._connection.value(_OTHERS, (f"{self.machine}:",))))
