@@ -151,6 +151,8 @@ def test_sentences_have_the_same_values(package: str) -> None:
         ("It is gone (http-404): the host has no such page.", "Ha desaparecido (http-404): el servidor no tiene esa"),
         ("It is not visited (length): the address is longer than traps.url_length. Raise traps.url_length.",
          "No se visita (length): la dirección es más larga que traps.url_length. Aumente traps.url_length."),
+        ("a.example is not a host of the seeds: b.example. Widen --scope, or give the address or its host as a seed",
+         "a.example no es un servidor de las semillas: b.example. Amplíe --scope"),
         ("It was never seen. If a link to it is found, it is visited.", "Nunca se ha visto. Si se encuentra"),
         ("It moved for good to http://a.example/, which is fetched.", "Se trasladó definitivamente a http://a"),
         ("There is no page {said} {0} in this collection.", "En esta colección no hay ninguna página {said} {0}."),

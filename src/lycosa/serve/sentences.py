@@ -14,10 +14,10 @@ from lycosa.missions import registry
 from lycosa.serve.mission_pages import package_of, pages_of
 from lycosa.serve.translations import LANGUAGES, catalogue, read_sentences
 
-_CHARACTERS = 3000  # of a sentence that is looked for
+_CHARACTERS = 2000  # of a sentence that is looked for
 _DEPTH = 4
 _VALUE = re.compile(r"\{(\w+)\}")
-#: Two values at most beside those that must be known keep the search short, also on hostile texts.
+#: With more values in a sentence, the search for them would take long on hostile texts.
 MOST_VALUES = 4
 
 
