@@ -23,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support.make_collection import make_collection  # noqa: E402
+from support.processes import descendants  # noqa: E402
 
 from lycosa.analysis.run import AnalysisOptions, AnalysisTally, analyse_collection  # noqa: E402
 from lycosa.missions.xml.analysis import XmlAnalyzer  # noqa: E402
@@ -116,16 +117,6 @@ def resident(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def descendants(pid: int) -> Iterator[int]:
-    try:
-        children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return
-    for child in children:
-        yield child
-        yield from descendants(child)
 
 
 def cpu_s() -> tuple[float, float]:

@@ -13,14 +13,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.crawl_runs import command, crawl
 from support.loopback import Reply, Web, html
-from support.processes import is_alive
+from support.processes import descendants, is_alive
 
 from lycosa import Collection
 
@@ -180,7 +179,7 @@ def test_kill_9_at_any_instant_loses_and_doubles_nothing(folder: Path, tmp_path:
             [sys.executable, "-m", "lycosa", "extract", "-q", "-c", str(folder), "--quarry", name, "--workers", "2"]
         )
         time.sleep(moments.uniform(0.3, 0.8))
-        children = descendants(process.pid)
+        children = list(descendants(process.pid))
         process.kill()
         process.wait()
         limit = time.monotonic() + 10
@@ -192,14 +191,6 @@ def test_kill_9_at_any_instant_loses_and_doubles_nothing(folder: Path, tmp_path:
     doubled = rows(folder, "SELECT n, kind FROM record GROUP BY n, kind HAVING count(*) > 1")
     assert (rows(folder, "SELECT count(*) FROM record"), doubled) == ([(74,)], [])
     assert rows(folder, "PRAGMA integrity_check") == [("ok",)]
-
-
-def descendants(pid: int) -> list[int]:
-    found = []
-    with suppress(FileNotFoundError):  # it has ended in the meantime
-        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            found += [int(child), *descendants(int(child))]
-    return found
 
 
 def test_ctrl_c_finishes_the_batch(folder: Path, tmp_path: Path) -> None:
@@ -411,7 +402,7 @@ def test_the_crawl_does_not_wait_for_slow_pages(web: Web, tmp_path: Path) -> Non
         assert time.monotonic() < limit
         time.sleep(0.05)
     time.sleep(1.0)
-    children = descendants(process.pid)
+    children = list(descendants(process.pid))
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130, out + err
@@ -432,7 +423,7 @@ def test_a_killed_crawl_leaves_nothing_behind_and_continues(web: Web, tmp_path: 
     while not (tmp_path / "c/crawl.db").exists() or not outcomes(tmp_path / "c"):
         assert time.monotonic() < limit
         time.sleep(0.02)
-    children = descendants(process.pid)
+    children = list(descendants(process.pid))
     process.kill()
     process.wait()
     while any(is_alive(pid) for pid in children):
