@@ -18,8 +18,9 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
+from lycosa.collection.reading_source import mark_source
 from lycosa.errors import CollectionError
-from lycosa.extract.renewal import mark_collection, renew, run_renewal
+from lycosa.extract.renewal import renew, run_renewal
 from lycosa.missions.geo.check.check_history import last_outcomes
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
 from lycosa.missions.geo.model import LayerItem, Service
@@ -125,7 +126,7 @@ def _read(folder: Path) -> KnownServices:
 
 def keep_services(folder: Path) -> None:
     """Make the file, unless it is that of the collection as it is."""
-    mark, path = mark_collection(folder), folder / NAME
+    mark, path = mark_source(folder), folder / NAME
     with suppress(OSError, msgspec.MsgspecError):
         if msgspec.msgpack.decode(path.read_bytes(), type=_FileMark) == _FileMark(_VERSION, mark):
             return
