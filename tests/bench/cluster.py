@@ -203,17 +203,21 @@ def copy_out(server: PostgresServer) -> None:
     print(f"a copy of {count:,} URLs: {spent / count * 1e6:.1f} µs and {size / count:.0f} bytes each")
 
 
-def make_site(web: Web, *, pages: int, hosts: int) -> list[str]:
-    """Pages with forty links each, nine of ten on their host; returns the seeds."""
+def make_site(web: Web, *, pages: int, hosts: int, links: int = 40) -> list[str]:
+    """Pages with so many links each, nine of ten on their host, and five times as many sentences; returns the seeds."""
+    far_links = links // 10
     names = [f"h{n}.test" for n in range(hosts)]
     for n in range(pages):
         home = n % hosts
-        near = [f"http://{names[home]}/{(n + hosts * k * k) % pages // hosts * hosts + home}" for k in range(1, 37)]
+        near = [
+            f"http://{names[home]}/{(n + hosts * k * k) % pages // hosts * hosts + home}"
+            for k in range(1, links - far_links + 1)
+        ]
         far = [
             f"http://{names[(home + k) % hosts]}/{(n * 7 + k) % pages // hosts * hosts + (home + k) % hosts}"
-            for k in range(1, 5)
+            for k in range(1, far_links + 1)
         ]
-        web[f"{names[home]}/{n}"] = html(*near, *far, text="words of a page " * 200 + str(n))
+        web[f"{names[home]}/{n}"] = html(*near, *far, text="words of a page " * 5 * links + str(n))
     return [f"http://{name}/{n}" for n, name in enumerate(names)]
 
 
@@ -250,11 +254,11 @@ def copy_cpu(source: SharedCollection, folder: Path) -> float:
     return time.process_time() - began
 
 
-def cost(server: PostgresServer, *, pages: int, repeats: int) -> None:
+def cost(server: PostgresServer, *, pages: int, links: int, repeats: int) -> None:
     with psycopg.connect(server.address, autocommit=True) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
     web = Web()
-    seeds = make_site(web, pages=pages, hosts=20)
+    seeds = make_site(web, pages=pages, hosts=20, links=links)
     print(
         "| frontier | pages | CPU of lycosa, µs a page | the copy at the end | × SQLite without it"
         " | CPU of the server | transactions | statements | bytes of log |"
@@ -292,6 +296,7 @@ def main() -> None:
     parser.add_argument("--copy", action="store_true", help="also copy what has grown into a folder")
     parser.add_argument("--set", action="append", default=[], help="another line of the server's postgresql.conf")
     parser.add_argument("--pages", type=int, default=4_000)
+    parser.add_argument("--links", type=int, default=40, help="of a page that is crawled")
     parser.add_argument("--repeats", type=int, default=2)
     options = parser.parse_args()
     settings = "\n".join([SETTINGS, f"shared_buffers = {options.buffers}", *options.set])
@@ -299,7 +304,7 @@ def main() -> None:
         if options.what == "grow":
             grow(server, urls=options.urls, hosts=options.hosts, copies=options.copy)
         else:
-            cost(server, pages=options.pages, repeats=options.repeats)
+            cost(server, pages=options.pages, links=options.links, repeats=options.repeats)
 
 
 if __name__ == "__main__":

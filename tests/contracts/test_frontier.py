@@ -410,6 +410,17 @@ def test_text_of_any_kind_is_kept(frontier: Frontier) -> None:
     assert put(frontier, done=(done,)).stored == 1
 
 
+def test_nul_alone_does_not_stop_a_commit(frontier: Frontier) -> None:
+    """A link's text or a page's title may hold nothing worse than NUL, which a database can refuse by itself."""
+    link = found("http://a.test/")
+    link.anchor = "nul \0"
+    put(frontier, link)
+    done = fetched(frontier, "http://a.test/")
+    assert done.page is not None
+    done.page.title = "a\0b"
+    assert put(frontier, done=(done,)).stored == 1
+
+
 # Changes of mind
 
 

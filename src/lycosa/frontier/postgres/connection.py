@@ -45,6 +45,10 @@ _ALIVE: dict[str, Any] = {
 _OPTIONS = "-c client_min_messages=warning -c idle_in_transaction_session_timeout=60000 -c lock_timeout=30000"
 
 
+class RefusedValue(CollectionError):
+    """A text or number that the database cannot hold, such as NUL."""
+
+
 class PostgresConnection:
     """One open connection to a collection; opens itself anew where it broke."""
 
@@ -209,6 +213,8 @@ def translate(problem: psycopg.Error) -> LycosaError:
         return DiskFull("The disk of the database is full: make room there, then continue the crawl.")
     if isinstance(problem, errors.InsufficientPrivilege):
         return CollectionError(f"The database does not permit it: {text}; its user must own the collection.")
+    if isinstance(problem, psycopg.DataError):
+        return RefusedValue(f"The database refused a value: {text}.")
     if isinstance(problem, _BROKEN):
         return CollectionError(f"The database cannot be reached: {text}.")
     return CollectionError(f"The database refused a statement: {text}.")

@@ -31,7 +31,7 @@ from lycosa.frontier.postgres import (
 )
 from lycosa.frontier.postgres.address import check_name
 from lycosa.frontier.postgres.batch_transaction import PostgresBatch
-from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, connect, translate
+from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, RefusedValue, connect, translate
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.numbers import RowNumbers
 from lycosa.frontier.postgres.schema import NUMBERS, part_of_row
@@ -357,7 +357,7 @@ class PostgresFrontier:
     def commit(self, batch: Batch, *, owner: str, now: float, max_depth: int = -1) -> Committed:
         try:
             return self._commit(batch, owner, max_depth)
-        except (UnicodeEncodeError, psycopg.DataError):
+        except (UnicodeEncodeError, RefusedValue):
             return self._commit(cleaned(batch), owner, max_depth)
 
     def _commit(self, batch: Batch, owner: str, max_depth: int) -> Committed:
