@@ -22,7 +22,7 @@ from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.key_index import MOST
 
-EXAMPLES = int(os.environ.get("LYCOSA_HISTORIES", "4"))
+EXAMPLES = int(os.environ.get("LYCOSA_HISTORIES", "6"))
 
 LOOK_EVERY = 5  # steps
 

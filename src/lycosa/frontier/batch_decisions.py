@@ -95,15 +95,17 @@ class BatchDecisions(ABC):
                 self._count_opened(old, link.host)
                 old.via = link.via
 
-    def _count_new(self, new: list[Discovery]) -> None:
-        pending = 0
+    def _count_new(self, new: list[Discovery]) -> list[Discovery]:
+        """Count new URLs; returns those that are refused."""
+        refused, woken = [], self.woken
         for link in new:
-            if link.state == State.PENDING:
-                pending += 1
-                self.woken.add(link.host)
+            if link.state == 0:
+                woken.add(link.host)
             else:
+                refused.append(link)
                 self._counts.state(link.state, link.reason, 1)
-        self._counts.state(State.PENDING, "", pending)
+        self._counts.state(State.PENDING, "", len(new) - len(refused))
+        return refused
 
     def _count_opened(self, old: KnownUrl, host: str) -> None:
         self._counts.opened(old.state, old.reason)

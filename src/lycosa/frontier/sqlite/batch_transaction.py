@@ -216,16 +216,14 @@ class BatchTransaction(BatchDecisions):
 
         self._db.executemany(_INSERT, rows())
         if new:
-            self._count_new(new)
             self._write_new(new)
             index.step(len(new))
         return again
 
     def _write_new(self, new: list[Discovery]) -> None:
-        for link in new:
-            if link.state:
-                self._connection.urls.closed.add(link.url_hash)
-                self._barred_here = self._barred_here or link.reason in BARRED
+        for link in self._count_new(new):
+            self._connection.urls.closed.add(link.url_hash)
+            self._barred_here = self._barred_here or link.reason in BARRED
         hosts = self._connection.hosts
         unknown = {discovery.host for discovery in new} - hosts
         if unknown:
