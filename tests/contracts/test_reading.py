@@ -302,6 +302,8 @@ def test_what_cannot_be_read_is_one_sentence(postgres: PostgresServer) -> None:
         done = run("why", "http://a.test/", "-c", address)
         assert said in done.output
         assert "secret" not in done.output
+    done = run("crawl", "http://a.test/", "-c", f"{postgres.address}#reading")
+    assert "is named with --database" in done.output
     done = run("extract", "--quarry", "x.py:X", "-c", f"{postgres.address}#reading")
     assert "lycosa copy ADDRESS DIR --leave-archive" in done.output
 

@@ -37,7 +37,7 @@ from lycosa.errors import CollectionError, Damaged, DiskFull, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.frontier.contract import UNIFORM, Frontier, RunFrontier, SharedFrontier, suspended
-from lycosa.frontier.postgres.address import SharedCollection, machine_of, name_of
+from lycosa.frontier.postgres.address import SharedCollection, is_address, machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.guarded_quarry import warm
 from lycosa.intake.link_scoring import LinkScoring
@@ -116,6 +116,11 @@ def run(
 
 def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptions]:
     """Make all that wrong settings would make impossible, before anything is left behind; and load what is slow."""
+    if is_address(mission.keep.collection):
+        raise UsageError(
+            "The collection of a crawl is a folder of this machine, with --collection DIR; the database that machines"
+            " share is named with --database."
+        )
     mission = resolve_order(mission)
     refuse_browserless(mission)
     if options.forget_machine and not mission.keep.database:

@@ -8,7 +8,7 @@ server came back in between.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, LiteralString
 
 import apsw
@@ -76,7 +76,7 @@ class SnapshotReader:
         except psycopg.Error as problem:
             raise self._translate(problem) from None
 
-    def stream(self, statement: str, values: Sequence[object] = ()) -> Iterator[list[Row]]:
+    def stream(self, statement: str, values: Sequence[object] = ()) -> Generator[list[Row], None, None]:
         """The same in pieces, which grow as more of them are wanted."""
         self._streams += 1
         try:

@@ -9,12 +9,14 @@ not sent costs time and nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing, suppress
 from typing import Any
 
 import apsw
 from msgspec import Struct
 
+from lycosa.errors import CollectionError
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.postgres.key_lookup import ColumnChoice, KeyLookup
 from lycosa.frontier.postgres.schema import NUMBERS
@@ -26,10 +28,12 @@ from lycosa.frontier.postgres.server_tables import (
     ServerTable,
     server_tables,
 )
-from lycosa.frontier.postgres.snapshot_reader import Row, SnapshotReader
+from lycosa.frontier.postgres.snapshot_reader import Row, SnapshotReader, TimeIsUp
 from lycosa.frontier.postgres.transfer import read_meta
 from lycosa.frontier.sqlite import schema as sqlite_schema
 from lycosa.urls import host_of, url_id
+
+Pieces = Generator[list[Row], None, None]
 
 _EQ, _GLOB = apsw.SQLITE_INDEX_CONSTRAINT_EQ, apsw.SQLITE_INDEX_CONSTRAINT_GLOB
 _SIGNS = {
@@ -50,7 +54,7 @@ _ONE_ROW = frozenset({"url", "host", "lastmod"})
 _WINDOW, _WINDOW_MAX = 256, 65_536
 _WANTED_ROWS, _WANTED_BYTES = 2_000, 4 << 20
 _HEAVY_FIRST = 64
-_FEW = 500  # rows of an index that come in one answer
+_FEW = 2000  # rows of an index that come in one answer
 
 #: Costs as SQLite's planner compares them: one for a row that comes with others.
 _LOOKUP_COST, _INDEX_ROW_COST, _STATEMENT_COST = 1.5, 4.0, 60.0
@@ -240,20 +244,20 @@ class VirtualCursor:
         self._tables.reader.enter()
         self._rows: list[Row] = []
         self._at = 0
-        self._pieces: Iterator[list[Row]] | None = None
+        self._pieces: Pieces | None = None
         self._places: dict[int, int] = {}
         self._plan: ReadPlan | None = None
         self._selection = ColumnChoice(self._table, ())
         self._known: dict[Any, list[Row]] | None = None  # rows by the one value that a lookup has
 
     def Close(self) -> None:
-        self._pieces = None
+        self._stop()
         self._tables.reader.leave()
 
     def Filter(self, number: int, _name: str, values: tuple[Any, ...] | None) -> None:
         plan = self._owner.plans[number]
         self._at = 0
-        self._pieces = None
+        self._stop()
         if plan is not self._plan:
             self._prepare(plan)
         elif self._known is not None and values:
@@ -267,6 +271,13 @@ class VirtualCursor:
         else:
             self._pieces = found
             self._rows = next(found, [])
+
+    def _stop(self) -> None:
+        """Let go of rows that are not wanted any more, also where the server is gone."""
+        if self._pieces is not None:
+            with suppress(CollectionError, TimeIsUp):
+                self._pieces.close()
+            self._pieces = None
 
     def _prepare(self, plan: ReadPlan) -> None:
         self._plan = plan
@@ -297,7 +308,7 @@ class VirtualCursor:
 
     # How rows are found: a list, or pieces of rows as they are wanted.
 
-    def _by_number(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Iterator[list[Row]]:
+    def _by_number(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Pieces:
         shift = {"key": ROUND_BITS, "seq": ROUND_BITS}
         for condition, value in zip(plan.conditions, values, strict=True):
             name = self._table.columns[condition.column].name
@@ -330,7 +341,7 @@ class VirtualCursor:
                 return "event IN ('gone', 'back')", ()
         return "", ()
 
-    def _by_key(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Iterator[list[Row]]:
+    def _by_key(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Pieces:
         kind = {int: "host", bytes: "digest"}
         for condition, value in zip(plan.conditions, values, strict=True):
             name = self._table.columns[condition.column].name
@@ -344,7 +355,7 @@ class VirtualCursor:
                 return found
         raise AssertionError
 
-    def _by_name(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Iterator[list[Row]]:
+    def _by_name(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Pieces:
         for condition, value in zip(plan.conditions, values, strict=True):
             if self._table.columns[condition.column].name != "name" or not isinstance(value, str):
                 continue
@@ -352,7 +363,7 @@ class VirtualCursor:
                 return self._tables.lookup.find(self._selection, "host", host_key(value))
         return self._scan(plan, values)
 
-    def _by_url(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Iterator[list[Row]]:
+    def _by_url(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Pieces:
         for condition, value in zip(plan.conditions, values, strict=True):
             if self._table.columns[condition.column].name == "url" and condition.operator == _EQ:
                 wanted = list(value) if condition.has_set else [value]
@@ -367,7 +378,7 @@ class VirtualCursor:
                 return rows
         raise AssertionError
 
-    def _scan(self, plan: ReadPlan, values: tuple[Any, ...]) -> Iterator[list[Row]]:
+    def _scan(self, plan: ReadPlan, values: tuple[Any, ...]) -> Pieces:
         """All rows that fulfil the conditions, as the server finds them."""
         if self._table.name == "meta":
             yield [tuple(row[at] for at in plan.columns) for row in _read_meta(self._tables.reader)]
@@ -380,11 +391,12 @@ class VirtualCursor:
             where.append(f"part = {(host >> 56) + 128}")
         sql = f"SELECT {self._selection.sql()} FROM {self._table.source} AS t{_condition(where)}"
         order = {"visit": "round, n", "record": "id", "round": "round"}.get(self._table.name)
-        for rows in self._tables.reader.stream(f"{sql} ORDER BY {order}" if order else sql, sent):
-            self._tables.lookup.note(self._selection, rows)
-            yield rows
+        with closing(self._tables.reader.stream(f"{sql} ORDER BY {order}" if order else sql, sent)) as pieces:
+            for rows in pieces:
+                self._tables.lookup.note(self._selection, rows)
+                yield rows
 
-    def _by_index(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Iterator[list[Row]]:
+    def _by_index(self, plan: ReadPlan, values: tuple[Any, ...]) -> list[Row] | Pieces:
         """The rows of an index, at once where they are few."""
         where, sent = self._where(plan, values)
         host = self._host_of(plan, values)
@@ -405,7 +417,7 @@ class VirtualCursor:
                 return value if isinstance(value, int) else None
         return None
 
-    def _by_windows(self, plan: ReadPlan, values: tuple[Any, ...]) -> Iterator[list[Row]]:
+    def _by_windows(self, plan: ReadPlan, values: tuple[Any, ...]) -> Pieces:
         """Rows in the order of their numbers: windows grow where there are few, and shrink where there are many."""
         low, high = self._span(plan, values)
         where, sent = self._where(plan, values)
@@ -490,7 +502,7 @@ class VirtualCursor:
         return where, sent
 
 
-_WAYS: dict[str, Callable[[VirtualCursor, ReadPlan, tuple[Any, ...]], list[Row] | Iterator[list[Row]]]] = {
+_WAYS: dict[str, Callable[[VirtualCursor, ReadPlan, tuple[Any, ...]], list[Row] | Pieces]] = {
     "number": VirtualCursor._by_number,
     "host": VirtualCursor._by_key,
     "digest": VirtualCursor._by_key,
