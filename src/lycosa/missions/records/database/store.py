@@ -69,12 +69,12 @@ class RecordStore:
 
     def ensure(self, name: str, version: int, sql: str, *, upgrades: Mapping[int, str] | None = None) -> None:
         """See that the tables of a package are there; `upgrades` has what brings each earlier version to the next."""
-        sql = "SELECT version FROM package WHERE name = ?"
+        asked = "SELECT version FROM package WHERE name = ?"
         with records_errors(self.path):
-            if self.connection.execute(sql, (name,)).get == version:  # who only reads does not wait for who writes
+            if self.connection.execute(asked, (name,)).get == version:  # who only reads does not wait for who writes
                 return
         with records_errors(self.path), self.transaction():
-            found = self.connection.execute(sql, (name,)).get
+            found = self.connection.execute(asked, (name,)).get
             if found == version:
                 return
             if found is not None and found > version:
