@@ -18,6 +18,7 @@ from lycosa.missions.documents.contacts import (
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.text.words import fold
 from lycosa.missions.documents.web.current_catalogue import kept_catalogue, prepare_catalogue
+from lycosa.missions.web_lists import count_pages
 from lycosa.output.table import write
 
 PAGE_SIZE = 50
@@ -68,7 +69,7 @@ def list_contacts(collection: Collection, *, words: str = "", everything: bool =
         for sheet in gather_sheets(wanted, catalogue.people, permissions(collection.path))
         if (everything or sheet.is_open) and (not sought or all(word in fold(_words_of(sheet)) for word in sought))
     ]
-    pages = max(1, -(-len(sheets) // PAGE_SIZE))
+    pages = count_pages(len(sheets), PAGE_SIZE)
     page = min(max(page, 1), pages)
     return ContactList(
         people=tuple(_show(sheet) for sheet in sheets[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]),

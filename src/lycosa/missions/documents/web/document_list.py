@@ -16,10 +16,10 @@ from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.model import DocumentDescription
 from lycosa.missions.documents.text.words import fold
 from lycosa.missions.documents.web.current_catalogue import ShownCatalogue, kept_catalogue
+from lycosa.missions.web_lists import CountedFacet, count_pages, rank_values, read_page
 from lycosa.urls import host_of
 
 PAGE_SIZE = 50
-_FACET_VALUES = 15
 #: Catalogues whose rows are kept between two requests.
 _KEPT = 4
 FACETS = ("category", "language", "year", "permission", "format", "wanted", "host")
@@ -46,14 +46,6 @@ class DocumentRow(Struct, frozen=True):
     permission: str = ""
 
 
-class DocumentFacet(Struct, frozen=True):
-    """A facet: its values with how many of the chosen documents have each."""
-
-    name: str
-    values: tuple[tuple[str, int, bool], ...]  # value, how many, whether it is chosen
-    more: bool
-
-
 class DocumentList(Struct, frozen=True):
     """A page of the list."""
 
@@ -62,7 +54,7 @@ class DocumentList(Struct, frozen=True):
     whole: int
     page: int
     pages: int
-    facets: tuple[DocumentFacet, ...]
+    facets: tuple[CountedFacet, ...]
     q: str
     sort: str
     is_current: bool
@@ -93,7 +85,7 @@ def list_documents(collection: Collection, query: Mapping[str, Sequence[str]]) -
     sort = (query.get("sort") or ("",))[0]
     if sort:
         fit = _sort(fit, sort)
-    pages = max(1, -(-len(fit) // PAGE_SIZE))
+    pages = count_pages(len(fit), PAGE_SIZE)
     number = read_page(query, pages)
     return DocumentList(
         documents=tuple(fit[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]),
@@ -106,14 +98,6 @@ def list_documents(collection: Collection, query: Mapping[str, Sequence[str]]) -
         sort=sort,
         is_current=is_current,
     )
-
-
-def read_page(query: Mapping[str, Sequence[str]], pages: int) -> int:
-    """The number of the page in an address, between the first and the last."""
-    text = (query.get("page") or ("1",))[0]
-    if not text.isdecimal():
-        raise UsageError(f"page is {text[:40]!r}; allowed: a number from 1 to {pages}.")
-    return min(max(int(text[:9]), 1), pages)
 
 
 def _read_rows(collection: Collection, catalogue: ShownCatalogue) -> tuple[DocumentRow, ...]:
@@ -176,14 +160,10 @@ def _count(
     rows: Sequence[DocumentRow],
     tests: Mapping[str, Callable[[DocumentRow], bool]],
     chosen: Mapping[str, Sequence[str]],
-) -> Iterator[DocumentFacet]:
+) -> Iterator[CountedFacet]:
     """Each facet as counted among what the other filters leave."""
     for name in FACETS:
         others = [test for other, test in tests.items() if other != name]
         counts = Counter(getattr(row, name) or _NONE for row in rows if all(test(row) for test in others))
-        for value in chosen[name]:
-            counts.setdefault(value[:200], 0)
-        ranked = sorted(counts.items(), key=lambda pair: (pair[0] not in chosen[name], -pair[1], pair[0]))
-        shown = tuple((value, count, value in chosen[name]) for value, count in ranked[:_FACET_VALUES])
-        if len(shown) > 1 or chosen[name]:
-            yield DocumentFacet(name, shown, len(ranked) > _FACET_VALUES)
+        if facet := rank_values(name, counts, chosen[name]):
+            yield facet

@@ -36,6 +36,7 @@ from lycosa.missions.geo.web.map_drawing import (
     zoom_view,
 )
 from lycosa.missions.web import NotFound, View, WebRequest, mark, read_number
+from lycosa.missions.web_lists import count_pages
 
 T = TypeVar("T")
 
@@ -535,7 +536,7 @@ def _count(values: Iterable[str], chosen: str) -> list[WordCount]:
 
 def _cut(found: list[T], page: int) -> tuple[int, int, list[T]]:
     """A page of a list: its number, how many there are, and what is on it."""
-    pages = max(1, -(-len(found) // _A_PAGE))
+    pages = count_pages(len(found), _A_PAGE)
     page = min(page, pages)
     return page, pages, found[(page - 1) * _A_PAGE : page * _A_PAGE]
 

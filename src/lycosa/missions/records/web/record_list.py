@@ -17,6 +17,7 @@ from lycosa.errors import UsageError
 from lycosa.missions.records.database import RecordStore
 from lycosa.missions.records.web.current_store import shown_store
 from lycosa.missions.records.web.list_tables import has_lists, match_words
+from lycosa.missions.web_lists import FACET_VALUES, CountedFacet, count_pages, rank_values, read_page
 from lycosa.output.table import Format, Value, write
 
 PAGE_SIZE = 50
@@ -25,7 +26,6 @@ MOST_ROWS = 200_000
 _SAMPLE = 500
 _SHOWN_FIELDS = 5
 _MOST_FIELDS = 100
-_FACET_VALUES = 15
 _CELL = 300
 _SHORT = 100
 FACETS = {"kind": "kind", "host": "host", "range": "range", "state": "iif(gone, 'gone', 'there')"}
@@ -49,14 +49,6 @@ class RecordRow(Struct, frozen=True):
     values: tuple[str, ...]
 
 
-class RecordFacet(Struct, frozen=True):
-    """A facet with how many records have each value."""
-
-    name: str
-    values: tuple[tuple[str, int, bool], ...]
-    more: bool
-
-
 class RecordList(Struct, frozen=True):
     """A page of the list."""
 
@@ -67,7 +59,7 @@ class RecordList(Struct, frozen=True):
     pages: int
     columns: tuple[str, ...]
     all_columns: tuple[str, ...]
-    facets: tuple[RecordFacet, ...]
+    facets: tuple[CountedFacet, ...]
     q: str
     sort: str
     is_current: bool
@@ -148,7 +140,7 @@ class _Selection:
         escaped = (re.sub(r"([\\%_])", r"\\\1", word) for word in marked)
         return [*([indexed] if indexed else []), *(f"%{word}%" for word in escaped for _ in range(2))]
 
-    def facets(self) -> tuple[tuple[RecordFacet, ...], int]:
+    def facets(self) -> tuple[tuple[CountedFacet, ...], int]:
         """Each facet as counted among what the others leave, and how many records are chosen."""
         where, values = self._choice.cells()
         ((total,),) = self._store.rows(f"SELECT coalesce(sum(count), 0) FROM {self._cells} WHERE {where}", values)
@@ -158,13 +150,9 @@ class _Selection:
             where, values = self._choice.cells(without=name)
             sql = f"""SELECT {column}, sum(count) FROM {self._cells} WHERE {where} AND count > 0 GROUP BY 1
                       ORDER BY 2 DESC, 1 LIMIT ?"""
-            counts = dict(self._store.rows(sql, [*values, _FACET_VALUES + len(chosen) + 1]))
-            for value in chosen:
-                counts.setdefault(value[:200], 0)
-            ranked = sorted(counts.items(), key=lambda pair: (pair[0] not in chosen, -pair[1], pair[0]))
-            shown = tuple((value, count, value in chosen) for value, count in ranked[:_FACET_VALUES])
-            if len(shown) > 1 or chosen:
-                found.append(RecordFacet(name, shown, len(ranked) > _FACET_VALUES))
+            counts = dict(self._store.rows(sql, [*values, FACET_VALUES + len(chosen) + 1]))
+            if facet := rank_values(name, counts, chosen):
+                found.append(facet)
         return tuple(found), int(total)
 
     def newest(self, limit: int) -> list[int]:
@@ -214,7 +202,7 @@ def list_records(collection: Collection, query: Mapping[str, Sequence[str]]) -> 
         selection = _Selection(store, choice)
         facets, total = selection.facets()
         ((whole,),) = store.rows("SELECT coalesce(sum(count), 0) FROM list_cell")
-        pages = max(1, -(-total // PAGE_SIZE))
+        pages = count_pages(total, PAGE_SIZE)
         number = read_page(query, pages)
         known = _fields(store, selection)
         numbers = selection.numbers(limit=PAGE_SIZE, skip=(number - 1) * PAGE_SIZE)
@@ -233,14 +221,6 @@ def list_records(collection: Collection, query: Mapping[str, Sequence[str]]) -> 
             sort=choice.sort,
             is_current=is_current,
         )
-
-
-def read_page(query: Mapping[str, Sequence[str]], pages: int) -> int:
-    """The number of the page in an address, between the first and the last."""
-    text = (query.get("page") or ("1",))[0]
-    if not text.isdecimal():
-        raise UsageError(f"page is {text[:40]!r}; allowed: a number from 1 to {pages}.")
-    return min(max(int(text[:9]), 1), pages)
 
 
 def write_records(collection: Collection, query: Mapping[str, Sequence[str]], form: Format) -> IO[bytes]:

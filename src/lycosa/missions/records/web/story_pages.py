@@ -16,6 +16,7 @@ from lycosa.missions.records.stories.impact import Impact, measure_impact
 from lycosa.missions.records.web.current_store import shown_store
 from lycosa.missions.records.web.record_list import show_value
 from lycosa.missions.records.web.record_list import title_of as record_title
+from lycosa.missions.web_lists import count_pages
 
 PAGE_SIZE = 50
 _MEMBERS = 200
@@ -88,7 +89,7 @@ def list_shown_stories(collection: Collection, *, least_hosts: int = 2, page: in
     """The stories that so many hosts tell, the newest first."""
     with shown_store(collection) as (store, is_current):
         found = list(list_stories(store, least_hosts=least_hosts))
-        pages = max(1, -(-len(found) // PAGE_SIZE))
+        pages = count_pages(len(found), PAGE_SIZE)
         page = min(max(page, 1), pages)
         rows = tuple(
             StoryRow(

@@ -17,6 +17,7 @@ from lycosa.analysis.document_exports import AddressOptions, DependencyOptions, 
 from lycosa.analysis.selection import opened_selection
 from lycosa.errors import UsageError
 from lycosa.missions.web import NotFound, View, WebRequest, mark, read_number
+from lycosa.missions.web_lists import count_pages
 from lycosa.missions.xml.closure import GRAMMARS, quote
 from lycosa.missions.xml.quarry import Xml
 from lycosa.missions.xml.repair import CODES
@@ -316,7 +317,7 @@ def show_documents(request: WebRequest) -> View:
 
 def _place(request: WebRequest, total: int) -> tuple[int, int]:
     """The number of the page that is asked for, and how many there are."""
-    pages = max(1, -(-total // _A_PAGE))
+    pages = count_pages(total, _A_PAGE)
     return min(read_number(request.query, "page", 1, least=1), pages), pages
 
 
