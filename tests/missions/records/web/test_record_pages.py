@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -170,3 +171,13 @@ def test_a_collection_without_records_has_empty_pages(tmp_path: Path) -> None:
     with serving(tmp_path / "served") as client:
         for page in ("", "stories", "health", "readers", "alerts", "outbox"):
             assert client.get(f"/c/bare/m/records/{page}").status == 200, page
+
+
+def test_records_have_one_tab(client: ServeClient) -> None:
+    """The mission's list takes the place of the core's, in its place in the row, on every page of the collection."""
+    for path in ("/c/press/", "/c/press/pages", "/c/press/m/records/stories"):
+        tabs = client.get(path).text.partition('<nav class="tabs"')[2].partition("</nav>")[0]
+        names = re.findall(r">([^<>\n]+)</a>", tabs)
+        assert names.count("Records") == 1 and names.index("Records") == names.index("Hosts") + 1
+        assert '"/c/press/m/records/"' in tabs and '"/c/press/records"' not in tabs
+    assert client.get("/c/press/records").status == 200
