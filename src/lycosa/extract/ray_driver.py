@@ -365,8 +365,8 @@ def connect(address: str) -> Any:
     except ConnectionError:
         if address:
             raise ClusterLost(
-                f"The Ray cluster at {address} does not let us in: is it one, and is the token the right one"
-                " (RAY_AUTH_TOKEN, where it was started with RAY_AUTH_MODE=token)?"
+                f"No Ray cluster lets us in at {address}: the port must be that of `ray start --head --port`, and"
+                " RAY_AUTH_MODE and RAY_AUTH_TOKEN those that it was started with."
             ) from None
         raise ClusterLost(
             "This machine is part of no Ray cluster: `ray start --head` makes one, and"
