@@ -20,8 +20,6 @@ _WORD = r"[A-ZÀ-ÖØ-Þ][\w'’.-]*"
 _LINK = r"(?:de las|de los|de la|del|de|da|do|das|dos|e|y|i|of the|of|and|for|in|at|et|für|&|en|la|las|los|el|the)"
 _ROMANCE = re.compile(rf"\b(?:{_FIRST})(?:\s+(?:{_LINK}\s+){{0,2}}(?:{_WORD}))+", re.UNICODE)
 _GERMANIC = re.compile(rf"\b(?:{_WORD}\s+){{1,4}}(?:{_LAST})\b", re.UNICODE)
-_END = re.compile(r"[.,;:|(]|\s[-–—]\s")
-_MAX_CHARS = 400
 
 
 def find_organisations(text: str) -> list[str]:

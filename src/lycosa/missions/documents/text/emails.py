@@ -19,7 +19,6 @@ _DOT = rf"(?:\.|{_HIDDEN_DOT})"
 _DOMAIN = rf"{_LABEL}(?:{_DOT}{_LABEL}){{1,6}}"
 _PLAIN = re.compile(rf"(?<![A-Za-z0-9._%+{{,-])({_LOCAL}(?:{_DOT}{_LOCAL})?){_AT}({_DOMAIN})(?![A-Za-z0-9@])")
 _GROUP = re.compile(rf"[{{\[(]\s*({_LOCAL}(?:\s*[,;|/]\s*{_LOCAL}){{0,12}})\s*[}}\])]\s*(?:@|＠|{_AT})\s*({_DOMAIN})")
-_LIST = re.compile(rf"(?<![A-Za-z0-9._%+-])({_LOCAL}(?:\s*[,;]\s*{_LOCAL}){{1,12}})\s*@\s*({_DOMAIN})")
 _ENDINGS = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|css|js|html?|php|pdf)$", re.IGNORECASE)
 _TOP = re.compile(r"^[a-z]{2,18}$", re.IGNORECASE)
 #: Words before which "at" is only a word: "look at example.org".
