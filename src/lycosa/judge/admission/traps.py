@@ -2,8 +2,9 @@
 
 Two bounds look at the address alone (depth and repetition of its path). The others count, for each host, how many
 addresses of one pattern were taken: `Tallies` holds the counts, is filled from what an earlier run has stored, and
-hands over what is new for the next commit. Counts are a worker's own; several workers that find links to one host may
-each spend the bound once. An address that the collection knows already is not counted again.
+hands over what is new for the next commit, so that whoever goes on with a host after a kill knows all of them. While
+several workers find links to one host, each counts its own and may spend the bound once. An address that the collection
+knows already is not counted again.
 """
 
 from __future__ import annotations
