@@ -40,7 +40,8 @@ def _die(*_: object) -> None:
 
 def tell(readers: Path, collection: Path) -> None:
     """Find alerts and send them."""
-    assert run("alerts", str(readers), "-c", str(collection), "--send").code == 0
+    done = run("alerts", str(readers), "-c", str(collection), "--send")
+    assert done.code == 0, done.err
 
 
 def tell_and_die(readers: Path, collection: Path) -> None:
