@@ -212,6 +212,7 @@ class Worker:
         now = clock.now()
         if answers:
             self._cpu["fetch"] += time.perf_counter() - began
+            self.intake.storage.look_ahead(answers)
         for answer in answers:
             self._receive(answer, now)
         for answer, rendered in self.rendering.turn():

@@ -380,6 +380,9 @@ class SharedFrontier(Frontier, Protocol):
     def server_time(self) -> float:
         """The time by the server's clock, which all machines count with."""
 
+    def look_up_contents(self, digests: Iterable[bytes]) -> None:
+        """Learn at once which contents nobody holds, so that `content_holder` need not ask the server for each."""
+
     def others_are_at_work(self) -> bool:
         """Whether workers of other machines hold leases."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from lycosa.archive.digests import digest_of, is_core
+from collections.abc import Iterable
+
+from lycosa.archive.digests import digest_of, identity_of, is_core
 from lycosa.archive.writer import ArchiveWriter, Profile
-from lycosa.frontier.contract import WorkerFrontier
+from lycosa.frontier.contract import SharedFrontier, WorkerFrontier
 from lycosa.model import Answer, ArchivePlace, ContentHolder
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
@@ -18,11 +20,18 @@ class ContentDedup:
     def __init__(self, archive: ArchiveWriter, frontier: WorkerFrontier) -> None:
         self._archive = archive
         self._frontier = frontier
+        self._server = frontier if isinstance(frontier, SharedFrontier) else None
         self._digests: dict[bytes, ContentHolder] = {}
         self._stamped: dict[bytes, tuple[int, bytes]] = {}  # of those with a stamp: whose, the digest of the whole body
         self._plain_answers: dict[
             bytes, tuple[str, float]
         ] = {}  # plain answers of rendered pages, which are often all alike
+
+    def look_ahead(self, answers: Iterable[Answer]) -> None:
+        """Ask a server about the contents of several answers at once, as it would be waited for at each."""
+        if self._server is not None:
+            small = (answer for answer in answers if answer.status == 200 and answer.body)
+            self._server.look_up_contents(identity_of(answer) for answer in small)
 
     def find_holder(self, digest: bytes, answer: Answer) -> ContentHolder | None:
         """The page that holds this very content already, if any; it may be this one, in an earlier round."""

@@ -55,6 +55,11 @@ class PageStorage:
         verdict = self._rules.judge(doc.mime, kind=kind) if self._rules is not None else None
         return verdict if verdict is not None and not verdict.ok else None
 
+    def look_ahead(self, answers: Sequence[Answer]) -> None:
+        """Hear of answers that are stored next."""
+        if len(answers) > 1:
+            self._dedup.look_ahead(answers)
+
     def store_page(
         self, answer: Answer, outcome: Outcome, doc: Doc, *, digest: bytes, links: bytes, html: bytes, kind: str
     ) -> None:

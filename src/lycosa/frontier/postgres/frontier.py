@@ -82,6 +82,8 @@ WITH read AS (DELETE FROM inbox WHERE part = ANY(%s) RETURNING part, host)
 SELECT name FROM read JOIN host USING (part, host) ORDER BY host.host"""
 _RECALL = "SELECT state, reason FROM url WHERE part = %s AND host = %s AND id = %s"
 _CONTENT = "SELECT 1 FROM content WHERE part = %s AND digest = %s"
+_CONTENTS = """
+SELECT digest FROM unnest(%s::smallint[], %s::bytea[]) AS asked (part, digest) JOIN content USING (part, digest)"""
 _HOLDER = """
 SELECT {} FROM content JOIN url ON url.part = content.n >> 44 AND url.n = content.n
 JOIN page ON page.part = url.part AND page.n = url.n AND page.round = content.round
@@ -159,6 +161,7 @@ class PostgresFrontier:
         self._leases = PostgresLeases(uses_server_clock=uses_server_clock)
         self._numbers = RowNumbers()
         self._known = Seen()  # ids of URLs that are known and were not refused
+        self._unheld: set[bytes] = set()  # contents that nobody held a moment ago; a commit asks again
         self._suspended = False
         self._limited = False
         self._connection.read(lambda: self._connection.db)
@@ -363,6 +366,7 @@ class PostgresFrontier:
     def _commit(self, batch: Batch, owner: str, max_depth: int) -> Committed:
         again: list[Discovery] = []
         woken: set[str] = set()
+        self._unheld = set()
         if batch.discoveries or batch.trap_counts:
             again, woken = self._write(lambda: self._add(batch, owner, max_depth))
             batch.trap_counts = {}  # where the rest must be tried again, these are counted
@@ -421,6 +425,14 @@ class PostgresFrontier:
         self._write(lambda: self._connection.run("DELETE FROM lesson"))
 
     @_reading
+    def look_up_contents(self, digests: Iterable[bytes]) -> None:
+        """Learn at once which contents nobody holds, so that `content_holder` need not ask the server for each."""
+        asked = {digest for digest in digests if digest}
+        columns = [digest[0] for digest in asked], list(asked)
+        held = self._connection.rows(_CONTENTS, columns) if asked else []
+        self._unheld = asked.difference(bytes(digest) for (digest,) in held)
+
+    @_reading
     def content_holder(self, digest: bytes) -> ContentHolder | None:
         row = self._find_content(digest, "url.n, url.url, page.fetched_at")
         return ContentHolder(*row) if row is not None else None
@@ -432,7 +444,7 @@ class PostgresFrontier:
 
     def _find_content(self, digest: bytes, columns: str) -> Any:
         """Asked for every page, and most contents are new: who holds a content is asked only where there is one."""
-        if not digest or self._connection.row(_CONTENT, (digest[0], digest)) is None:
+        if not digest or digest in self._unheld or self._connection.row(_CONTENT, (digest[0], digest)) is None:
             return None
         return self._connection.row(_HOLDER.format(columns), (digest[0], digest))
 
