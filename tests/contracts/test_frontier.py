@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lycosa.frontier.contract import Frontier, LeaseLost, suspended
+from lycosa.frontier.contract import Frontier, LeaseLost, SharedFrontier, suspended
 from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import Batch, Discovery, HostRow, Outcome, PageRow, RobotsRow, State, Verdict, WarcRow
 from lycosa.urls import host_of, url_id
@@ -297,6 +297,26 @@ def test_what_another_worker_found_is_known(open_frontier: Open) -> None:
     assert [two.holds(url_id(f"http://a.test/{name}")) for name in names] == [True, True, False, True, False]
     put(two, found("http://a.test/refused"), owner=OTHER)
     assert state_of(one, "http://a.test/refused")[0] == State.PENDING
+
+
+def test_contents_that_were_looked_up_are_told_as_if_asked_for_one_by_one(open_frontier: Open) -> None:
+    """What nobody held a moment ago is told without asking; a commit decides who was first, and then it is known."""
+    one = open_frontier()
+    if not isinstance(one, SharedFrontier):
+        pytest.skip("a file is asked at once")
+    one.lease(ME, want=PARTITIONS, now=0.0, ttl_s=TTL_S)
+    put(one, *(found(f"http://a.test/{name}") for name in "ab"))
+    put(one, done=(fetched(one, "http://a.test/a", b"held"),))
+    two = open_frontier()
+    assert isinstance(two, SharedFrontier)
+    two.look_up_contents([b"held", b"new", b""])
+    holder = two.content_holder(b"held")
+    assert holder is not None and holder.url == "http://a.test/a"
+    assert two.content_holder(b"new") is None
+    put(one, done=(fetched(one, "http://a.test/b", b"new"),))
+    assert two.content_holder(b"new") is None
+    put(two, owner=OTHER)
+    assert two.content_holder(b"new") is not None
 
 
 def test_equal_content_is_stored_once(frontier: Frontier) -> None:
