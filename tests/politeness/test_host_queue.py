@@ -31,6 +31,16 @@ def test_a_host_queue_rests_for_its_delay_after_the_end_of_a_request() -> None:
     assert scheduler.ready(107.0) is host_queue
 
 
+def test_a_host_that_another_worker_had_rests_as_it_would_have_there() -> None:
+    """What that worker wrote of the last request counts, and no page is taken for under way from before."""
+    scheduler, host_queue = HostScheduler(64, make_queue), make_host_queue()
+    host_queue.held.update((1, 2))
+    scheduler.enlist(host_queue)
+    host_queue.come_back(HostRow("a.test", next_at=50.0, pages=7))
+    assert not host_queue.held and host_queue.pages == 7
+    assert scheduler.ready(49.9) is None and scheduler.ready(50.0) is host_queue
+
+
 def test_a_host_queue_at_its_limit_is_not_listed() -> None:
     """A host with as many requests under way as allowed does not stand in the heap."""
     scheduler, host_queue = HostScheduler(64, make_queue), make_host_queue(delay_s=0.0, per_host=2)

@@ -32,7 +32,11 @@ class Gate(socketserver.ThreadingTCPServer):
         if isinstance(self._target, int):
             return socket.create_connection(("127.0.0.1", self._target))
         inner = socket.socket(socket.AF_UNIX)
-        inner.connect(str(self._target))
+        try:
+            inner.connect(str(self._target))
+        except OSError:  # the server is down
+            inner.close()
+            raise
         return inner
 
 

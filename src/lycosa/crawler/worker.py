@@ -192,6 +192,8 @@ class Worker:
         self._sure_until = asked + self.place.lease_s
         self.partitions.hold([*self.partitions.parts, *leased])
         taken = set(leased)
+        for host_queue in self._queues_in(taken):
+            host_queue.come_back(self.frontier.host(host_queue.host))
         self.rules.forget_hosts(lambda host: part_of(host) in taken)  # others counted there in the meantime
         self._due_at = self.frontier.next_due(self.partitions.parts)
         for row in self.frontier.hosts(leased):
@@ -416,6 +418,7 @@ class Worker:
                 gone = give_up(batch, lost.parts, self.rules.traps)
                 self.intake.links.forget()  # what was found on these pages is not known now
                 self._redeem_permits(gone, {outcome.row for outcome in gone})
+                self._let_go(gone)
                 self._lose(lost.parts)
 
     def _lose(self, parts: Set[int]) -> None:

@@ -187,6 +187,14 @@ class HostQueue:
         """The reason why the origin of a URL was given up; empty: it was not."""
         return self.down.get(prefix_of(url), "") if self.down else ""
 
+    def come_back(self, row: HostRow) -> None:
+        """Go on after another worker had the host: rest as that one would have, and hold nothing from before."""
+        self.requeue()
+        if not self.active:
+            self.held.clear()
+        self.next_at = max(self.next_at, row.next_at)
+        self.pages = row.pages
+
     def requeue(self) -> None:
         """Give the targets that wait here back to the frontier, where something better may have come."""
         self.held.difference_update(target.row for target in self.targets)
