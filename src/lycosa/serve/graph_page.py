@@ -56,7 +56,7 @@ def show_graph(request: PageRequest) -> View:
         raise UsageError(f"limit is {limit[:50]!r}; allowed: 1 to {MOST_NODES:,}.")
     start, host = query.get("start", "").strip()[:10_000], query.get("host", "").strip().lower()
     kinds = frozenset(kind for kind in query.getlist("kind") if kind)
-    graphs = GRAPHS if _has_own_graph(request) else {name: label for name, label in GRAPHS.items() if name != "mission"}
+    graphs = GRAPHS if has_own_graph(request) else {name: label for name, label in GRAPHS.items() if name != "mission"}
     by = by if by in graphs else "page"
     part = _read(request, by, start=start, host=host, kinds=kinds, limit=int(limit))
     for node, (x, y) in zip(
@@ -70,7 +70,7 @@ def show_graph(request: PageRequest) -> View:
     return View("graph.html", view)
 
 
-def _has_own_graph(request: PageRequest) -> bool:
+def has_own_graph(request: PageRequest) -> bool:
     """Whether one of the collection's missions brings a graph; that of pages needs no mission."""
     known = registry.Registry()
     names = [name for name in request.collection.mission.missions if known.has(name)]

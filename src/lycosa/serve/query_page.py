@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from lycosa.errors import UsageError
 from lycosa.serve.graph_data import MOST_NODES, GraphEdge, GraphNode, GraphPart
 from lycosa.serve.graph_layout import lay_out
+from lycosa.serve.graph_page import has_own_graph
 from lycosa.serve.list_files import FILE_TYPES, send_rows
 from lycosa.serve.query_process import LANGUAGES, SECONDS, QueryAnswer, QueryTask, run_query
 from lycosa.serve.saved_queries import TEXT_CHARS, SavedQuery, delete_query, load_saved, save_query
@@ -49,6 +50,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         (mark("Records by kind"), "SELECT kind, count(*) AS records FROM records GROUP BY kind"),
     ),
     "cypher": (
+        (
+            mark("What the graph holds"),
+            "MATCH (a)-[r]->(b)\nRETURN label(a) AS source, label(r) AS relation, label(b) AS target, count(*) AS n",
+        ),
         (
             mark("The pages with most links to them"),
             "MATCH (a:Page)-[:Links]->(b:Page)\nRETURN b.url, count(a) AS links ORDER BY links DESC LIMIT 20",
@@ -146,6 +151,11 @@ def delete(request: PageRequest) -> Response:
     return RedirectResponse(request.link("query"), 303)
 
 
+def _list_examples(request: PageRequest) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Examples by language; the graph that a mission brings need not have pages."""
+    return EXAMPLES | {"cypher": EXAMPLES["cypher"][:1]} if has_own_graph(request) else EXAMPLES
+
+
 def _begin(request: PageRequest) -> QueryView:
     query = request.query
     language, shape = query.get("language", "sql"), query.get("shape", "table")
@@ -172,7 +182,7 @@ def _begin(request: PageRequest) -> QueryView:
         table=[],
         files={},
         saved=load_saved(request.folder),
-        examples=EXAMPLES,
+        examples=_list_examples(request),
         names=NAMES,
         shapes=SHAPES,
     )

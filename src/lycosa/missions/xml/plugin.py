@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from lycosa.missions.api import Export, PlainMission, Report, WebPage
 if TYPE_CHECKING:
     from lycosa.analysis.analyzer import Analyzer
     from lycosa.collection.collection import Collection
+    from lycosa.collection.property_graph import PropertyGraph
     from lycosa.quarry import Quarry
 
 
@@ -47,6 +49,11 @@ class XmlMission(PlainMission):
             WebPage("groups", f"{views}:show_groups", "Collections"),
             WebPage("file", f"{views}:send_file", has_twin=False),
         ]
+
+    def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph] | None:
+        from lycosa.missions.xml.graph import is_analysed, open_graph
+
+        return open_graph(collection) if is_analysed(collection) else None
 
     def report(self, collection: Collection) -> Report:
         from lycosa.missions.xml.report import make_report

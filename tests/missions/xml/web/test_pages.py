@@ -70,6 +70,20 @@ def test_a_document_has_its_faults_and_corrections(client: ServeClient) -> None:
     assert client.get(f"{PAGE}document?url=http://xml.test/books/old.xml").status == 200
 
 
+def test_the_graph_shows_what_schemas_need_and_who_is_checked_against_them(client: ServeClient) -> None:
+    """Schemas, documents and missing addresses with their relations; a node leads to its page."""
+    twin = client.get("/c/library/graph.json?by=mission").json["part"]
+    names = [node["label"] for node in twin["nodes"]]
+    related = {(names[one], kind, names[other]) for one, other, _, kind in twin["edges"]}
+    assert ("library.xsd", "Needs", "types.xsd") in related
+    assert ("spiders.xml", "CheckedAgainst", "library.xsd") in related
+    assert ("books.dtd", "Lacks", "http://xml.test/schemas/names.mod") in related
+    assert {node["kind"] for node in twin["nodes"]} == {"Document", "Schema", "Missing"}
+    schema = twin["nodes"][names.index("library.xsd")]
+    assert client.get(schema["address"]).status == 200
+    assert client.get("/c/bare/graph.json?by=mission").status == 200
+
+
 def test_schemas_come_by_their_use(client: ServeClient) -> None:
     """The most used first, with what they need."""
     rows = client.get(f"{PAGE}schemas.json").json["schemas"]
