@@ -77,6 +77,20 @@ def test_a_digest_that_is_shown_is_not_delivered(tmp_path: Path) -> None:
         assert digests.make(ANA, since=AT + 1).total == 0
 
 
+def test_a_preview_looks_at_the_newest_changes_alone(tmp_path: Path) -> None:
+    """It says so, and the digest itself leaves nothing out."""
+    records = [make_article(number, f"El río {number}") for number in range(1, 6)]
+    with filled_store(tmp_path / "c", *records) as store:
+        digests = DigestStore(store)
+        preview = digests.make(ANA, newest=2)
+        assert preview.total == 2 and preview.is_cut
+        assert {item.record.data["title"] for item in preview.items} == {"El río 4", "El río 5"}
+        whole = digests.make(ANA, newest=5)
+        assert whole.total == 5 and not whole.is_cut
+        assert send(store).total == 5
+        assert not digests.make(ANA, newest=2).is_cut
+
+
 def test_records_that_are_gone_are_no_news(tmp_path: Path) -> None:
     """Nor is one that comes back as it was."""
     article = make_article(1, "El río")

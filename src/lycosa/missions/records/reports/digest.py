@@ -88,6 +88,7 @@ class Digest(Struct, kw_only=True):
     groups: list[DigestGroup]
     items: list[DigestItem]  # all, those that are not shown as well
     left: int = 0  # that stand in no group
+    is_cut: bool = False  # a preview that looked at some of the changes alone
     related: dict[int, list[StoredRecord]] = field(default_factory=dict)  # by record: others of its story
 
     @property
@@ -150,16 +151,20 @@ class DigestStore:
             )
             store.connection.execute(tables)  # nobody got anything, and nothing is kept
 
-    def make(self, reader: Reader, *, since: float | None = None, now: float | None = None) -> Digest:
-        """The digest of a reader; `since`: of all that is newer than that time, whatever was delivered."""
+    def make(self, reader: Reader, *, since: float | None = None, now: float | None = None, newest: int = 0) -> Digest:
+        """The digest of a reader; `since`: of all that is newer than that time, whatever was delivered.
+
+        With `newest`, of so many of the newest changes alone and with the stories as they are: a preview.
+        """
         issue, last, last_at = self._read_state(reader.name)
         upto = self.store.last_change()
         begin = 0.0 if reader.since is None else datetime.combine(reader.since, time(), UTC).timestamp()
-        stories = StoryGroups(self.store)
-        items = list(self._find_items(reader, after=0 if since is not None else last, since=since, begin=begin))
+        stories = StoryGroups(self.store, renews=not newest)
+        after = max(0 if since is not None else last, upto - newest if newest else 0)
+        items = list(self._find_items(reader, after=after, since=since, begin=begin))
         for item in items:
             item.story = stories.story_of(item.record.id)
-            item.media = stories.count_media(item.story)
+            item.media = stories.count_media(item.story) or 1
         items.sort(key=lambda item: (-item.score, -date_of(item.record).timestamp(), item.record.id))
         groups = list(_group(reader, items, stories))
         left = _cut_stories(groups, reader.limit) if reader.group == "story" else _cut(groups, reader.limit)
@@ -170,6 +175,7 @@ class DigestStore:
             made_at=clock.now() if now is None else now,
             since=last_at if since is None else since,
             last_change=upto,
+            is_cut=after > last,
             groups=groups,
             items=items,
             left=left,

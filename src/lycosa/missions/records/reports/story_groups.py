@@ -12,25 +12,28 @@ from lycosa.missions.records.stories.tables import ensure_tables
 class StoryGroups:
     """The stories of a collection by their records, each read when it is asked for."""
 
-    def __init__(self, store: RecordStore) -> None:
-        refresh_stories(store)
+    def __init__(self, store: RecordStore, *, renews: bool = True) -> None:
+        if renews:
+            refresh_stories(store)
+        self._store = store
+        self._has_tables = ensure_tables(store)  # a database that is only read may not
         self._media: dict[int, int] = {}
-        self._by_record: dict[int, int] = {}
         self._read = lru_cache(maxsize=2000)(lambda number: read_story(store, number))
-        if not ensure_tables(store):  # a database that is only read
-            return
-        sql = "SELECT story, count(DISTINCT host) FROM story_member GROUP BY story HAVING count(*) > 1"
-        self._media = dict(store.rows(sql))
-        members = store.rows("SELECT record, story FROM story_member")
-        self._by_record = {record: story for record, story in members if story in self._media}
 
     def story_of(self, record: int) -> int:
         """The number of the story of a record; 0: no other tells it."""
-        return self._by_record.get(record, 0)
+        if not self._has_tables:
+            return 0
+        sql = "SELECT story FROM story_member WHERE record = ?"
+        (story,) = next(self._store.rows(sql, (record,)), (0,))
+        return int(story) if self.count_media(story) else 0
 
     def count_media(self, number: int) -> int:
-        """How many hosts tell a story."""
-        return self._media.get(number, 1)
+        """How many hosts tell a story; 0: it has one record alone."""
+        if number not in self._media:
+            sql = "SELECT iif(count(*) > 1, count(DISTINCT host), 0) FROM story_member WHERE story = ?"
+            self._media[number] = next(self._store.rows(sql, (number,)))[0] if number else 0
+        return self._media[number]
 
     def title_of(self, number: int) -> str:
         """What a story is called."""

@@ -22,6 +22,8 @@ from lycosa.missions.records.reports.report_file import load_report
 from lycosa.missions.records.web.current_store import changed_store, has_table, shown_store
 
 NAME = "readers.toml"
+#: Changes that the preview of a digest looks at, the newest ones.
+PREVIEWED = 1_000
 _MOST_ALERTS = 200
 _MOST_MESSAGES = 500
 _STATES = ("waiting", "given up", "sent", "dropped")
@@ -63,6 +65,7 @@ class DigestPreview(Struct, frozen=True):
     total: int
     new: int
     is_current: bool
+    looked_at: int  # so many of the newest changes, as there are more; 0: all
 
 
 class AlertPage(Struct, frozen=True):
@@ -154,7 +157,7 @@ def preview_digest(collection: Collection, name: str) -> DigestPreview:
     file = _load(collection)
     reader = file.find(name)
     with shown_store(collection) as (store, is_current):
-        made = DigestStore(store).make(reader)
+        made = DigestStore(store).make(reader, newest=PREVIEWED)
         return DigestPreview(
             reader=reader.name,
             readers=tuple(each.name for each in file.readers if each.report != "none"),
@@ -164,6 +167,7 @@ def preview_digest(collection: Collection, name: str) -> DigestPreview:
             total=made.total,
             new=sum(item.what == "new" for item in made.items),
             is_current=is_current,
+            looked_at=PREVIEWED if made.is_cut else 0,
         )
 
 
@@ -176,7 +180,7 @@ def write_digest(collection: Collection, name: str) -> str:
     report = load_report(reader.report, beside=file.path)
     with shown_store(collection) as (store, _):
         digests = DigestStore(store)
-        return report.write(gather_data(report, digests.make(reader), digests), "html")
+        return report.write(gather_data(report, digests.make(reader, newest=PREVIEWED), digests), "html")
 
 
 def list_alerts(collection: Collection, chosen: str = "") -> AlertPage:
