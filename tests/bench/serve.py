@@ -165,7 +165,9 @@ def ask_all(client: ServeClient, folder: Path) -> None:
     if (folder / "large").exists():
         base = "/c/large"
         figures["large"] = ask(client, base, core_paths(client, base))
+        tell_memory()
         figures["graphs"] = ask(client, base, GRAPHS, bound_ms=3000)
+        tell_memory()
         cursor, steps, began_at = "", 0, time.process_time()
         while steps < 100:
             answer = client.get(f"{base}/urls.json?sort=url&limit=500&after={cursor}")
@@ -177,9 +179,16 @@ def ask_all(client: ServeClient, folder: Path) -> None:
             key = quote(str(read_key(client.get(f"/c/{name}/{listing}").json)), safe="")
             print(name)
             figures[name] = ask(client, f"/c/{name}/m/{name}/", (path.replace("{key}", key) for path in paths))
+            tell_memory()
     for name, spent in figures.items():
         over = sum(each >= 150 for each in spent)
         print(f"{name}: {len(spent)} pages, {min(spent):.1f} to {max(spent):.1f} ms, {over} of 150 ms or more")
+
+
+def tell_memory() -> None:
+    """Print the most memory that this process, the server, ever took; `ru_maxrss` has that of its parent in it."""
+    status = Path("/proc/self/status").read_text()
+    print(f"  at most {int(status.split('VmHWM:')[1].split()[0]) / 1024:,.0f} MB of memory so far")
 
 
 def index(folder: Path) -> None:
@@ -223,7 +232,6 @@ def serve_and_ask(folder: Path) -> None:
     with serving(folder) as client:
         ask_all(client, folder)
         print(f"  {threading.active_count()} threads")
-    print(f"  at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB of memory")
 
 
 if __name__ == "__main__":
