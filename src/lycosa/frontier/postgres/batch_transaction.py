@@ -21,7 +21,7 @@ from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.postgres.connection import PostgresConnection
 from lycosa.frontier.postgres.counters import ShardedCounts
 from lycosa.frontier.postgres.depths import PostgresDepths
-from lycosa.frontier.postgres.numbers import RowNumbers
+from lycosa.frontier.postgres.row_numbers import RowNumbers
 from lycosa.frontier.postgres.schema import part_of_row
 from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, State, VisitHistory
 
