@@ -1,4 +1,4 @@
-"""The collections below the served folder, each by the name that stands in addresses.
+"""Collection folders: the collections below the served folder, each by the name that stands in addresses.
 
 A name out of an address is looked up in the listing and never joined to a path, so that no name leads out of the
 folder. A collection deeper down is named by its path, with `~1` for the slash (as JSON Pointers write it).

@@ -1,4 +1,4 @@
-"""Summaries of collections: what home says of each, read with a few cheap queries and kept until something changes."""
+"""Collection summaries: what the home page says of each, by a few cheap queries, kept until something changes."""
 
 from __future__ import annotations
 

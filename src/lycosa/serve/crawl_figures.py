@@ -1,4 +1,4 @@
-"""Figures of a crawl as it runs: read with a few cheap queries, so that looking on costs the crawl next to nothing.
+"""Crawl figures: how a crawl stands now, by a few cheap queries, so that looking on costs it next to nothing.
 
 The crawl counts as it goes (tables `stat` and `figure`), so nothing here counts rows but those of hosts.
 """

@@ -1,4 +1,4 @@
-"""View of the graph: a part of it, laid out here and drawn by the browser, with a table for who sees no drawing."""
+"""Graph page: a part of the graph, laid out here and drawn by the browser, with a table for who sees no drawing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lycosa.missions.api import brings
 from lycosa.serve.graph_data import MOST_NODES, GraphPart, read_hosts, read_pages, read_property_graph
 from lycosa.serve.graph_layout import lay_out
 from lycosa.serve.list_index import index_folder, opened_index
+from lycosa.serve.page_request import PageRequest, View
 from lycosa.serve.translations import mark
-from lycosa.serve.views import PageRequest, View
 
 #: What can be drawn: the word in the address, and the name.
 GRAPHS = {
@@ -78,7 +78,7 @@ def has_own_graph(request: PageRequest) -> bool:
 
 
 def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozenset[str], limit: int) -> GraphPart:
-    request.services.indexing.prepare(request.folder)
+    request.server_state.indexing.prepare(request.folder)
     collection = request.collection
     if by == "mission":
         with registry.graph_of(collection) as graph:

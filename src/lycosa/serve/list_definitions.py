@@ -1,4 +1,4 @@
-"""The lists of a collection, as data: what each one counts, sorts by and shows."""
+"""List definitions: what each list of a collection counts, sorts by and shows, as data."""
 
 from __future__ import annotations
 

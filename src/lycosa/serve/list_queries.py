@@ -1,4 +1,4 @@
-"""Queries over the lists: a selection in, one page of items out, with the facets; each at a bounded cost.
+"""List queries: a selection goes in, one page of items with the facets comes out, at a bounded cost.
 
 A page is found in one of three ways. A selection of few items is sorted whole. One of few cells or kinds, in the
 order of finding, is merged from them. Everything else is a walk along the index of the sort key that passes over what

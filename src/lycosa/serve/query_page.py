@@ -1,4 +1,4 @@
-"""View of queries: SQL over the collection, Cypher over its graph, SPARQL over a thesaurus; they can only read."""
+"""Query page: SQL over the collection, Cypher over its graph, SPARQL over a thesaurus; they can only read."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from lycosa.serve.graph_data import MOST_NODES, GraphEdge, GraphNode, GraphPart
 from lycosa.serve.graph_layout import lay_out
 from lycosa.serve.graph_page import has_own_graph
 from lycosa.serve.list_files import FILE_TYPES, send_rows
+from lycosa.serve.page_request import PageRequest, View
 from lycosa.serve.query_process import LANGUAGES, SECONDS, QueryAnswer, QueryTask, run_query
 from lycosa.serve.saved_queries import TEXT_CHARS, SavedQuery, delete_query, load_saved, save_query
 from lycosa.serve.translations import mark
-from lycosa.serve.views import PageRequest, View
 from lycosa.text import thesaurus_library
 
 _SHOWN_ROWS = 1000

@@ -1,4 +1,4 @@
-"""View of the search: the pages of a collection that fit words, the best first."""
+"""Search page: the pages of a collection that fit words, the best first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lycosa.errors import UsageError
 from lycosa.missions import registry
 from lycosa.serve.indexing import IndexState
 from lycosa.serve.list_index import index_folder
-from lycosa.serve.views import PageRequest, View
+from lycosa.serve.page_request import PageRequest, View
 
 _SHOWN = 20
 _MOST = 500  # hits that can be paged to
@@ -44,7 +44,7 @@ class SearchView(Struct):
 def show_search(request: PageRequest) -> View:
     """Search: ?q=…, with &page=… further hits."""
     words = request.query.get("q", "").strip()[:1000]
-    state = request.services.indexing.prepare(request.folder)
+    state = request.server_state.indexing.prepare(request.folder)
     view = SearchView(words, 0, [], state)
     if not words:
         return View("search.html", view)
