@@ -1,4 +1,4 @@
-"""Batch writer: what a commit writes, in statements over whole sets of rows.
+"""Batch transaction: what a commit writes, in statements over whole sets of rows.
 
 A commit is two transactions. The first adds new URLs, sorted by their keys, so that workers that add the same ones wait
 for each other and never in a circle. The second writes what became of targets, while the row of the worker's leases is
