@@ -72,6 +72,11 @@ def name_of(root: Path, folder: Path) -> str:
     return folder.relative_to(root).as_posix().replace("~", "~0").replace("/", "~1")
 
 
+def label_of(name: str) -> str:
+    """The name of a collection as people read it: its path below the served folder."""
+    return name.replace("~1", "/").replace("~0", "~")
+
+
 def find_collections(root: Path) -> Iterator[Path]:
     """The folders that hold a collection: the root itself, and those below it; links are not followed."""
     if is_collection(root):

@@ -30,6 +30,11 @@ class ListDefinition(Struct, frozen=True):
     stride: int = 20_000  # items that are compared at a time
     words: Mapping[str, Mapping[int, str]] = {}  # facets that are stored as numbers, with their names
 
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """What a selection can be narrowed by: the host, where items have one, and the facets."""
+        return ("host", *self.facets) if self.by_host else self.facets
+
 
 _ADDRESS = "host.name || ' ' || substr(url.url, 1, 300)"
 STATES = {int(state): name for state, name in STATE_NAMES.items()}
