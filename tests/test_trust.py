@@ -40,7 +40,7 @@ ALLOWED = {
     ("extract/fork_server.py", "execv"): "the same",
     ("extract/background.py", "subprocess"): "the same",
     ("extract/pdf_process.py", "subprocess"): "the same",
-    ("extract/renewal.py", "subprocess"): "the same",
+    ("missions/background_refresh.py", "subprocess"): "the same",
     ("missions/documents/web/page_image.py", "subprocess"): "the same",
     ("missions/records/database/xml_query_process.py", "subprocess"): "the same",
     ("missions/records/reports/template_process.py", "subprocess"): "the same",

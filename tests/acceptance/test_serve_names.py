@@ -11,7 +11,7 @@ from support.serve_browser import browsing, needs_browser, viewing
 from support.serve_client import serving
 
 from lycosa.config.fields import quoted
-from lycosa.serve.views import collection_link
+from lycosa.serve.page_request import collection_link
 
 pytestmark = [pytest.mark.acceptance, needs_browser]
 

@@ -13,7 +13,7 @@ import pytest
 from support.make_collection import make_collection
 from support.serve_client import ServeClient, serving
 
-from lycosa.serve.views import collection_link
+from lycosa.serve.page_request import collection_link
 
 
 @pytest.fixture(scope="module")

@@ -87,7 +87,7 @@ def test_pages_are_accessible_and_fit(browser: Browser, client: ServeClient, pat
 def test_hostile_names_are_shown_as_text(browser: Browser, client: ServeClient) -> None:
     """On home and on every page of each collection; no script runs, and no breach is even tried."""
     names = [one["name"] for one in client.get("/index.json").json["collections"]]
-    from lycosa.serve.views import collection_link
+    from lycosa.serve.page_request import collection_link
 
     assert len(names) == len(SCRIPTS) + 2
     with viewing(browser) as view:

@@ -6,7 +6,7 @@ processes that may be killed, and never touch the network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -76,12 +76,6 @@ class Corrected(NamedTuple):
 
     data: bytes
     changes: list[Correction]
-
-
-Detect = Callable[[Case], str | None]
-Correct = Callable[[Case], Corrected | None]
-Trace = Callable[[Case], Iterable[TypedLink]]
-Analyse = Callable[[Case], Mapping[str, Fact] | None]
 
 
 class Task(Struct, frozen=True, array_like=True):

@@ -1,7 +1,7 @@
-"""Places of segments that are not on this disk: a list beside the archive files, and reading through it.
+"""Segment places: where archive files are that are not on this disk, and how they are read there.
 
 A collection that several machines made has archive files in a store. A copy of it has a list of them, one line each
-with name, size and place; whoever opens a file of the archive folder that is not there reads it from its place, by
+with name, size and place. Whoever opens a file of the archive folder that is not there reads it from its place, by
 requests for the bytes that are wanted.
 """
 

@@ -125,7 +125,7 @@ def mark_source(folder: Path) -> str:
 
 @lru_cache(maxsize=16)
 def _read_mark(shared: SharedCollection, _moment: int) -> str:
-    from lycosa.frontier.postgres.shared_state import read_mark
+    from lycosa.frontier.postgres.state_queries import read_mark
 
     return read_mark(shared)
 
@@ -147,7 +147,7 @@ def _compare(folder: Path, places: SharedPlaces) -> ReadingSource:
 
 def _read_news(shared: SharedCollection) -> tuple[float, float]:
     try:
-        from lycosa.frontier.postgres.shared_state import read_news
+        from lycosa.frontier.postgres.state_queries import read_news
     except ModuleNotFoundError as error:
         raise UsageError(
             f"A collection in a database needs the module {error.name}: pip install 'lycosa[cluster]'."
@@ -186,7 +186,7 @@ def _add_places(folder: Path, shared: SharedCollection) -> None:
     def find(name: str) -> SegmentPlace | None:
         nonlocal until, listed
         if name not in listed and time.monotonic() > until:
-            from lycosa.frontier.postgres.shared_state import read_segment_places
+            from lycosa.frontier.postgres.state_queries import read_segment_places
 
             listed = {one: SegmentPlace(one, size, place) for one, size, place in read_segment_places(shared)}
             until = time.monotonic() + _LISTED_S

@@ -1,4 +1,4 @@
-"""Moving of archive files to the store of a crawl that several machines share.
+"""Archive upload: moves the archive files of this machine to the store of a crawl that several machines share.
 
 A process of its own moves what is full or old while the workers write, and another one the rest when they have ended:
 the library of the store keeps threads, and the supervisor must be able to fork. A file is removed here when the store

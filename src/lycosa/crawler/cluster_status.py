@@ -1,4 +1,4 @@
-"""Status of a crawl that several machines share, from its database: what it holds now, who is at work, what lags."""
+"""Cluster status: what a crawl that several machines share holds now, who is at work, and what lags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of a machine to the others that share its crawl: how much it has done, every few seconds."""
+"""Machine reports: tell the others that share a crawl what this machine has done, every few seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handover: what a new process is to know, in a file without a name that it inherits.
+"""Handover: the message that a new process reads from a nameless file which it inherits.
 
 A word on a command line may have 128 KB, and everybody on the machine can read it.
 """

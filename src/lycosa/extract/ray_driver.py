@@ -1,8 +1,8 @@
-"""Driver of a Ray cluster: a process between an executor and the nodes, which says which node does which jobs.
+"""Ray driver: a process between an executor and the nodes of a cluster, which says which node does which jobs.
 
 Ray prints, catches signals, starts threads and ends its process when the cluster is lost; here none of that reaches the
-command. One call is under way at each node that has jobs, and each has about two seconds of work in hand. A node that
-is lost costs what it had in hand: others do it again. Nodes that join the cluster are put to work.
+command. One call is under way at each node that has jobs, and each has about two seconds of work in hand. When a node
+is lost, others do again what it had in hand. Nodes that join the cluster are put to work.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ class RayDriver:
                 return
             self._read_answers()
             self._use_nodes()
-            self._lose_silent()
-            self._check_hope()
+            self._lose_silent_nodes()
+            self._check_usable_nodes()
             self._assign_jobs()
             self._report()
 
@@ -174,13 +174,13 @@ class RayDriver:
             self._nodes[key] = new = NodeInUse(name, actor, workers)
             self._expect(key, new, actor.begin.remote())
 
-    def _lose_silent(self) -> None:
+    def _lose_silent_nodes(self) -> None:
         late = time.monotonic() - CALL_S
         for key, node in list(self._nodes.items()):
             if node.ready and node.busy and node.asked_at < late:
                 self._lose(key, node, TimeoutError(f"no answer for {CALL_S:g} s"))
 
-    def _check_hope(self) -> None:
+    def _check_usable_nodes(self) -> None:
         """Give up where no node can do anything."""
         now = time.monotonic()
         if any(node.ready for node in self._nodes.values()):

@@ -1,4 +1,4 @@
-"""Executor on Ray: the jobs are done by pools on the nodes of a cluster, through a driver process of our own.
+"""Ray executor: pools on the nodes of a cluster do the jobs, through a driver process of our own.
 
 Nodes read documents from the archive files themselves, so they need these at the same path as here: a shared folder.
 """
@@ -31,7 +31,7 @@ class RayExecutor:
     """An `Executor` whose workers are on the nodes of a Ray cluster."""
 
     def __init__(self, address: str, command: Sequence[str], setup: Setup, *, workers: int) -> None:
-        """`command` starts a fork server, here as on a node; `workers` are for each node, 0: one a processor."""
+        """`command` starts a fork server, here as on a node; `workers` are per node, 0: one per processor."""
         self.replaced = 0
         self.notes: list[str] = []
         self._room = 0
@@ -41,7 +41,14 @@ class RayExecutor:
         self._frames = Frames()
         self._ready: Ready | None = None
         self._closed = False
-        wanted = RaySetup(address, tuple(command[1:]), _with_whole_paths(setup), workers, os.getcwd(), JOIN_S)
+        wanted = RaySetup(
+            address=address,
+            command=tuple(command[1:]),
+            setup=_with_absolute_paths(setup),
+            workers=workers,
+            folder=os.getcwd(),
+            join_s=JOIN_S,
+        )
         self._selector = selectors.DefaultSelector()
         self._process, self._channel = _start(wanted)
         self._selector.register(self._channel, selectors.EVENT_READ)
@@ -63,7 +70,7 @@ class RayExecutor:
 
     def submit(self, jobs: Iterable[ExtractJob]) -> None:
         """Add jobs; their keys must be unique among those under way."""
-        whole = [_with_whole_path(job) for job in jobs]
+        whole = [_with_absolute_path(job) for job in jobs]
         if whole:
             self._under_way.update(job.key for job in whole)
             self._room -= len(whole)
@@ -168,13 +175,13 @@ def _start(wanted: RaySetup) -> tuple[subprocess.Popen[bytes], socket.socket]:
     return process, ours
 
 
-def _with_whole_path(job: ExtractJob) -> ExtractJob:
+def _with_absolute_path(job: ExtractJob) -> ExtractJob:
     if not job.path or os.path.isabs(job.path):
         return job
     return msgspec.structs.replace(job, path=os.path.abspath(job.path))
 
 
-def _with_whole_paths(setup: Setup) -> Setup:
+def _with_absolute_paths(setup: Setup) -> Setup:
     """The setup with names of files as any folder understands them."""
     path, colon, name = setup.quarry.rpartition(":") if not setup.quarry.endswith(".py") else (setup.quarry, "", "")
     quarry = f"{os.path.abspath(path)}{colon}{name}" if path.endswith(".py") else setup.quarry

@@ -1,4 +1,4 @@
-"""Messages between an executor on Ray, its driver process and the nodes: as between a pool and its workers."""
+"""Ray messages: what a Ray executor, its driver process and the nodes say to each other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lycosa.extract.messages import ExtractJob, ExtractResult, Ready, Setup
 
 
 class RaySetup(Struct, frozen=True):
-    """What the driver process needs to know."""
+    """What the driver process is started with."""
 
     address: str  # of the cluster, HOST:PORT; empty: the one that this machine is part of
     command: tuple[str, ...]  # that starts a fork server, without the interpreter

@@ -1,4 +1,4 @@
-"""A node of a Ray cluster at work: an actor that owns a pool there, so that the kernel of its machine keeps the limits.
+"""Ray node: an actor on a node of the cluster that owns a pool there: the kernel of its machine keeps the limits.
 
 Only bytes pass between it and the driver, and they are read as messages of ours.
 """

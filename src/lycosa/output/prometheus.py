@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 
 class MetricFamily(Struct):
     """A metric with all its samples: labels and value."""

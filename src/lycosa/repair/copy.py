@@ -29,7 +29,7 @@ from lycosa.errors import CollectionError
 from lycosa.frontier.postgres import schema
 from lycosa.frontier.postgres.address import SharedCollection
 from lycosa.frontier.postgres.connection import connect, translate
-from lycosa.frontier.postgres.shared_state import read_clock
+from lycosa.frontier.postgres.state_queries import read_clock
 from lycosa.frontier.postgres.transfer import from_file, refuse_filled, to_file
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.output.wording import counted

@@ -1,10 +1,10 @@
-"""What runs here: the answer by which a second server knows the first."""
+"""About page: program, version and folder; by its JSON twin a second server recognises the first."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from lycosa.serve.views import PageRequest, View
+from lycosa.serve.page_request import PageRequest, View
 from lycosa.version import __version__
 
 
@@ -18,6 +18,6 @@ class AboutPage(Struct, frozen=True):
 
 def show_about(request: PageRequest) -> View:
     """The program and its folder."""
-    if request.services.gate is not None and not request.session:
+    if request.server_state.gate is not None and not request.session:
         return View("about.html", AboutPage("lycosa"))
     return View("about.html", AboutPage("lycosa", __version__, str(request.settings.folder)))

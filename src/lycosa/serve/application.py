@@ -1,4 +1,6 @@
-"""The application: our routes, each with its JSON twin, behind the guard; every error ends as a page."""
+"""ASGI application (Starlette): an endpoint for each route and one for its JSON twin, behind the guard; every error
+ends as a page.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,14 @@ from lycosa.errors import LycosaError
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.error_pages import BadForm, describe_error, describe_status
 from lycosa.serve.mission_pages import MissionFiles, mission_tabs, page_tabs
+from lycosa.serve.page_request import PageRequest, PageRoute, View, twin_path
 from lycosa.serve.passwords import PasswordGate
 from lycosa.serve.routes import NAVIGATION, ROUTES
 from lycosa.serve.security import SAFE_METHODS, TOKEN_FIELD, TOKEN_HEADER, BodyTooLarge, Guard, TokenMaker, make_policy
-from lycosa.serve.services import Services
+from lycosa.serve.server_state import ServerState
 from lycosa.serve.settings import ServeSettings
 from lycosa.serve.templating import render
 from lycosa.serve.translations import choose_language, translator
-from lycosa.serve.views import PageRequest, PageRoute, View, twin_path
 
 VIEW_S = 30.0  # after which a page that is not ready is given up
 _MOST_FIELDS = 500
@@ -44,25 +46,27 @@ _STATIC = Path(__file__).parent / "static"
 def make_application(settings: ServeSettings) -> Starlette:
     """The application for a folder of collections."""
     gate = PasswordGate(settings.password) if settings.password else None
-    services = Services(settings=settings, folders=CollectionFolders(settings.folder), gate=gate, tokens=TokenMaker())
+    server_state = ServerState(
+        settings=settings, folders=CollectionFolders(settings.folder), gate=gate, tokens=TokenMaker()
+    )
     routes: list[BaseRoute] = [
         Mount("/static/m", MissionFiles()),
         Mount("/static", StaticFiles(directory=_STATIC), name="static"),
     ]
     for line in ROUTES:
-        routes.append(Route(line.path, _endpoint(line, services, as_json=False), methods=[line.method]))
+        routes.append(Route(line.path, _endpoint(line, server_state, as_json=False), methods=[line.method]))
         if line.method == "GET" and line.has_twin:
-            routes.append(Route(twin_path(line.path), _endpoint(line, services, as_json=True), methods=["GET"]))
+            routes.append(Route(twin_path(line.path), _endpoint(line, server_state, as_json=True), methods=["GET"]))
 
     async def show_missing(http_request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
-        request = await _read_request(http_request, services, as_json=http_request.scope["path"].endswith(".json"))
+        request = await _read_request(http_request, server_state, as_json=http_request.scope["path"].endswith(".json"))
         return _respond(request, describe_status(problem.status_code))
 
     @asynccontextmanager
     async def live(_: Starlette) -> AsyncIterator[None]:
         yield
-        await anyio.to_thread.run_sync(services.indexing.close)
+        await anyio.to_thread.run_sync(server_state.indexing.close)
 
     app = Starlette(
         routes=routes,
@@ -70,22 +74,22 @@ def make_application(settings: ServeSettings) -> Starlette:
         middleware=[Middleware(Guard, names=settings.names, gate=gate)],
         exception_handlers={HTTPException: show_missing},
     )
-    app.state.services = services
+    app.state.server_state = server_state
     return app
 
 
-def _endpoint(line: PageRoute, services: Services, *, as_json: bool) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(line: PageRoute, server_state: ServerState, *, as_json: bool) -> Callable[[Request], Awaitable[Response]]:
     async def answer(http_request: Request) -> Response:
         try:
-            request = await _read_request(http_request, services, as_json=as_json)
+            request = await _read_request(http_request, server_state, as_json=as_json)
         except ClientDisconnect:
             return Response(status_code=400)  # which nobody reads
         except (BodyTooLarge, TimeoutError, ValueError) as problem:
-            empty = _make_request(http_request, services, QueryParams(), as_json=as_json)
+            empty = _make_request(http_request, server_state, QueryParams(), as_json=as_json)
             return _respond(empty, describe_error(BadForm(_describe_body(problem))))
         if http_request.method not in SAFE_METHODS and not line.only_reads(request.path):
             token = request.form.get(TOKEN_FIELD) or http_request.headers.get(TOKEN_HEADER, "")
-            if not services.tokens.is_right(http_request.scope["lycosa_session"], token):
+            if not server_state.tokens.is_right(http_request.scope["lycosa_session"], token):
                 return _respond(request, describe_status(403))
         try:
             with anyio.fail_after(VIEW_S):
@@ -111,22 +115,22 @@ def _run_view(line: PageRoute, request: PageRequest) -> Response:
         request.close()
 
 
-async def _read_request(http_request: Request, services: Services, *, as_json: bool) -> PageRequest:
+async def _read_request(http_request: Request, server_state: ServerState, *, as_json: bool) -> PageRequest:
     form = QueryParams()
     if http_request.method not in SAFE_METHODS:
         body = await http_request.body()
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
         form = QueryParams(pairs)
-    return _make_request(http_request, services, form, as_json=as_json)
+    return _make_request(http_request, server_state, form, as_json=as_json)
 
 
-def _make_request(http_request: Request, services: Services, form: QueryParams, *, as_json: bool) -> PageRequest:
+def _make_request(http_request: Request, server_state: ServerState, form: QueryParams, *, as_json: bool) -> PageRequest:
     address = str(http_request.scope["path"])  # of the URL a question mark in a name would be the end
     if as_json:
         address = address.removesuffix(".json")
         address = address.removesuffix("index") if address.endswith("/index") else address
     return PageRequest(
-        services=services,
+        server_state=server_state,
         address=address,
         path=http_request.path_params,
         query=http_request.query_params,

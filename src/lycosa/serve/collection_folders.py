@@ -1,4 +1,4 @@
-"""The collections below the served folder, each by the name that stands in addresses.
+"""Collection folders: the collections below the served folder, each by the name that stands in addresses.
 
 A name out of an address is looked up in the listing and never joined to a path, so that no name leads out of the
 folder. A collection deeper down is named by its path, with `~1` for the slash (as JSON Pointers write it).
@@ -70,6 +70,11 @@ def name_of(root: Path, folder: Path) -> str:
     if folder == root:
         return root.resolve().name or "collection"
     return folder.relative_to(root).as_posix().replace("~", "~0").replace("/", "~1")
+
+
+def label_of(name: str) -> str:
+    """The name of a collection as people read it: its path below the served folder."""
+    return name.replace("~1", "/").replace("~0", "~")
 
 
 def find_collections(root: Path) -> Iterator[Path]:

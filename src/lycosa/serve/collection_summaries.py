@@ -1,4 +1,4 @@
-"""Summaries of collections: what home says of each, read with a few cheap queries and kept until something changes."""
+"""Collection summaries: what the home page says of each, by a few cheap queries, kept until something changes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from lycosa.collection.reading_source import find_shared
 from lycosa.collection.status import LastRun, killed_crawl, running_crawl
 from lycosa.errors import CollectionError, Damaged, LycosaError
 from lycosa.model import State
+from lycosa.serve.collection_folders import label_of
 from lycosa.serve.translations import mark
 
 #: How a crawl ended, by `ended_by` of its report: the state of the collection, and what people should know.
@@ -88,23 +89,27 @@ class CollectionSummaries:
 
 def read_summary(name: str, folder: Path) -> CollectionSummary:
     """The summary of a collection as it is now."""
-    label = name.replace("~1", "/").replace("~0", "~")
     process = running_crawl(folder)
     mission = read_mission_table(folder)
     missions, seeds = _texts(mission.get("missions")), _texts(mission.get("seeds"))[:3]
-    ground = CollectionSummary(name=name, label=label, state="running", missions=missions, seeds=seeds, process=process)
+    ground = CollectionSummary(
+        name=name, label=label_of(name), state="running", missions=missions, seeds=seeds, process=process
+    )
     try:
         return _read_database(ground, folder)
-    except Damaged as problem:
-        state = "running" if process else "damaged"  # which makes it anew just now
-        return msgspec.structs.replace(ground, state=state, why=str(problem))
-    except CollectionError as problem:
-        lost = not process and not (folder / "crawl.db").exists()
-        return msgspec.structs.replace(
-            ground, state="damaged" if lost else "running" if process else "unreadable", why=str(problem)
-        )
     except LycosaError as problem:
-        return msgspec.structs.replace(ground, state="unreadable", why=str(problem))
+        state = _name_problem(problem, folder, running=bool(process))
+        return msgspec.structs.replace(ground, state=state, why=str(problem))
+
+
+def _name_problem(problem: LycosaError, folder: Path, *, running: bool) -> str:
+    """The state of a collection that cannot be read; a crawl that runs may be making its database just now."""
+    if not isinstance(problem, CollectionError):
+        return "unreadable"
+    if running:
+        return "running"
+    is_lost = isinstance(problem, Damaged) or not (folder / "crawl.db").exists()
+    return "damaged" if is_lost else "unreadable"
 
 
 def _read_database(ground: CollectionSummary, folder: Path) -> CollectionSummary:
@@ -128,7 +133,7 @@ def _read_database(ground: CollectionSummary, folder: Path) -> CollectionSummary
         pages=int(pages),
         waiting=waiting,
         size=int(archived) + database_bytes(folder),
-        ended=0.0 if ground.process else _modified(folder / "lock") or _modified(folder / "crawl.db"),
+        ended=0.0 if ground.process else modified_at(folder / "lock") or modified_at(folder / "crawl.db"),
         next_round=next_round,
     )
 
@@ -199,6 +204,7 @@ def _size(path: Path) -> int:
     return found[1] if found else 0
 
 
-def _modified(path: Path) -> float:
+def modified_at(path: Path) -> float:
+    """When a file was last written, Unix time; 0 where it is not there."""
     found = _state(path)
     return found[2] / 1e9 if found else 0.0

@@ -1,4 +1,4 @@
-"""Figures of a crawl as it runs: read with a few cheap queries, so that looking on costs the crawl next to nothing.
+"""Crawl figures: how a crawl stands now, by a few cheap queries, so that looking on costs it next to nothing.
 
 The crawl counts as it goes (tables `stat` and `figure`), so nothing here counts rows but those of hosts.
 """
@@ -18,7 +18,13 @@ from lycosa.collection import database
 from lycosa.collection.status import running_crawl
 from lycosa.disk import free_bytes
 from lycosa.model import STATE_NAMES, State
-from lycosa.serve.collection_summaries import database_bytes, describe_end, read_last_run, read_mission_table
+from lycosa.serve.collection_summaries import (
+    database_bytes,
+    describe_end,
+    modified_at,
+    read_last_run,
+    read_mission_table,
+)
 from lycosa.serve.crawl_processes import read_console
 from lycosa.serve.rate_history import LOG, last_lines
 
@@ -113,7 +119,7 @@ def read_figures(folder: Path) -> CrawlFigures:
         process=process,
         round=number,
         round_started=started,
-        run_started=_modified(folder / "lock") if process else 0.0,
+        run_started=modified_at(folder / "lock") if process else 0.0,
         next_round=last_run.next_round if last_run and state == "waiting" else 0.0,
         pages=figures.get(("pages", ""), 0),
         answers=figures.get(("answers", key), 0),
@@ -176,9 +182,3 @@ def _disk(folder: Path) -> tuple[int, int]:
     with contextlib.suppress(OSError):
         return free_bytes(folder)
     return 0, 0
-
-
-def _modified(path: Path) -> float:
-    with contextlib.suppress(OSError):
-        return path.stat().st_mtime
-    return 0.0

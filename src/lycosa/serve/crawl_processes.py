@@ -1,4 +1,4 @@
-"""Crawls as processes of their own: started from the page, they outlive it and the server; stopped by a signal.
+"""Crawl processes: crawls that the page started, which outlive it and the server, and are stopped by a signal.
 
 Nothing here remembers a crawl: the lock of its collection says whether one runs, and which process it is.
 """

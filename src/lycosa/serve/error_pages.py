@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from lycosa.errors import CollectionError, Damaged, DiskFull, LycosaError, UsageError
+from lycosa.serve.page_request import NotFound, View
 from lycosa.serve.translations import mark
-from lycosa.serve.views import NotFound, View
 
 
 class BadForm(UsageError):

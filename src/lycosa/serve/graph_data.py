@@ -19,6 +19,7 @@ from lycosa.collection.property_graph import PropertyGraph
 from lycosa.frontier import link_codec
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
+from lycosa.serve.graph_layout import lay_out
 from lycosa.serve.link_index import find_sources
 from lycosa.serve.list_index import ListIndex
 
@@ -56,6 +57,13 @@ class GraphPart(Struct):
     nodes: list[GraphNode]
     edges: list[GraphEdge]
     is_cut: bool  # there is more than this
+
+
+def place_nodes(part: GraphPart) -> None:
+    """Give each node its place in the drawing."""
+    places = lay_out(len(part.nodes), [(edge.source, edge.target) for edge in part.edges])
+    for node, (x, y) in zip(part.nodes, places, strict=True):
+        node.x, node.y = x, y
 
 
 def read_pages(collection: Collection, index: ListIndex, *, start: str, host: str, limit: int) -> GraphPart:

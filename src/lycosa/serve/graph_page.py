@@ -1,4 +1,4 @@
-"""View of the graph: a part of it, laid out here and drawn by the browser, with a table for who sees no drawing."""
+"""Graph page: a part of the graph, laid out here and drawn by the browser, with a table for who sees no drawing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from msgspec import Struct
 from lycosa.errors import UsageError
 from lycosa.missions import registry
 from lycosa.missions.api import brings
-from lycosa.serve.graph_data import MOST_NODES, GraphPart, read_hosts, read_pages, read_property_graph
-from lycosa.serve.graph_layout import lay_out
+from lycosa.serve.graph_data import MOST_NODES, GraphPart, place_nodes, read_hosts, read_pages, read_property_graph
 from lycosa.serve.list_index import index_folder, opened_index
+from lycosa.serve.list_queries import read_count
+from lycosa.serve.page_request import PageRequest, View
 from lycosa.serve.translations import mark
-from lycosa.serve.views import PageRequest, View
 
 #: What can be drawn: the word in the address, and the name.
 GRAPHS = {
@@ -51,22 +51,17 @@ def show_graph(request: PageRequest) -> View:
     by = query.get("by", "host")
     if by not in GRAPHS:
         raise UsageError(f"by is {by[:50]!r}; allowed: {', '.join(GRAPHS)}.")
-    limit = query.get("limit", str(_USUAL))
-    if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= MOST_NODES:
-        raise UsageError(f"limit is {limit[:50]!r}; allowed: 1 to {MOST_NODES:,}.")
+    limit = read_count("limit", query.get("limit", str(_USUAL)), most=MOST_NODES)
     start, host = query.get("start", "").strip()[:10_000], query.get("host", "").strip().lower()
     kinds = frozenset(kind for kind in query.getlist("kind") if kind)
     graphs = GRAPHS if has_own_graph(request) else {name: label for name, label in GRAPHS.items() if name != "mission"}
     by = by if by in graphs else "page"
-    part = _read(request, by, start=start, host=host, kinds=kinds, limit=int(limit))
-    for node, (x, y) in zip(
-        part.nodes, lay_out(len(part.nodes), [(edge.source, edge.target) for edge in part.edges]), strict=True
-    ):
-        node.x, node.y = x, y
+    part = _read(request, by, start=start, host=host, kinds=kinds, limit=limit)
+    place_nodes(part)
     counts = Counter(node.kind for node in part.nodes)
     table = sorted(range(len(part.nodes)), key=lambda at: (-part.nodes[at].degree, part.nodes[at].label))[:_IN_TABLE]
     shown = [(kind, count, kind in kinds) for kind, count in counts.most_common(30)]
-    view = GraphView(by, start, host, int(limit), shown, part, graphs, table)
+    view = GraphView(by=by, start=start, host=host, limit=limit, kinds=shown, part=part, graphs=graphs, table=table)
     return View("graph.html", view)
 
 
@@ -78,7 +73,7 @@ def has_own_graph(request: PageRequest) -> bool:
 
 
 def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozenset[str], limit: int) -> GraphPart:
-    request.services.indexing.prepare(request.folder)
+    request.server_state.indexing.prepare(request.folder)
     collection = request.collection
     if by == "mission":
         with registry.graph_of(collection) as graph:

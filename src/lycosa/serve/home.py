@@ -1,4 +1,4 @@
-"""Home: the collections below the served folder, how each stands, and the form for a new crawl."""
+"""Home page: the collections below the served folder, how each stands, and the form for a new crawl."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lycosa.serve.collection_folders import name_of
 from lycosa.serve.collection_summaries import CollectionSummary
 from lycosa.serve.crawl_form import CrawlForm, MissionOffer, check_form, offered_missions, read_form
 from lycosa.serve.crawl_processes import start_crawl
-from lycosa.serve.views import PageRequest, View, collection_link
+from lycosa.serve.page_request import PageRequest, View, collection_link
 
 PAGE = 100  # collections on one page
 
@@ -36,7 +36,7 @@ def show_home(request: PageRequest) -> View:
 def begin_crawl(request: PageRequest) -> View | Response:
     """Start a new crawl, or say at each field what is wrong with it."""
     form = read_form(request.form)
-    checked = check_form(form, request.services.folders, request.translate)
+    checked = check_form(form, request.server_state.folders, request.translate)
     if checked is None:
         return _show(request, form, status=422)
     try:
@@ -44,21 +44,23 @@ def begin_crawl(request: PageRequest) -> View | Response:
     except LycosaError as problem:
         form.complaints["form"] = str(problem)
         return _show(request, form, status=422)
-    folders = request.services.folders
+    folders = request.server_state.folders
     folders.look_again()
     return RedirectResponse(collection_link(name_of(folders.root, checked.folder), "crawl"), 303)
 
 
 def _show(request: PageRequest, form: CrawlForm, *, status: int = 200) -> View:
     query = request.query.get("q", "").strip()[:200]
-    found = {name: folder for name, folder in request.services.folders.list().items() if query.lower() in name.lower()}
+    found = {
+        name: folder for name, folder in request.server_state.folders.list().items() if query.lower() in name.lower()
+    }
     last_page = max(1, -(-len(found) // PAGE))
     page = _page_number(request.query.get("page", ""), last_page)
     shown = list(found.items())[(page - 1) * PAGE : page * PAGE]
     data = HomePage(
         folder=str(request.settings.folder),
         count=len(found),
-        collections=[request.services.summaries.read(name, folder) for name, folder in shown],
+        collections=[request.server_state.summaries.read(name, folder) for name, folder in shown],
         page=page,
         last_page=last_page,
         query=query,

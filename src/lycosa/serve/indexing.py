@@ -1,7 +1,8 @@
-"""Indexing in the background: a process of low priority for each collection that somebody looks at.
+"""Background indexing: a process of low priority for each collection that somebody looks at.
 
-It brings the index of the lists up to date and then that of the words, both beside the collection, and ends. The next
-look at a collection that was written to since starts it again, so a collection that nobody looks at costs nothing.
+It brings the index of the lists up to date (`list_index`, `link_index`), then that of the words, both beside the
+collection, and ends. The next look at a collection that was written to since starts it again, so a collection that
+nobody looks at costs nothing.
 """
 
 from __future__ import annotations

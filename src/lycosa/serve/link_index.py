@@ -1,4 +1,4 @@
-"""Index of the links, in `serve.db`: which pages link to a URL, and how many links lead from host to host.
+"""Link index, in `serve.db`: which pages link to a URL, and how many links lead from host to host.
 
 It knows targets by the hash of their URLs, so what it finds is looked up again in the links of the page before it is
 shown: a page that has changed since is left out.

@@ -1,4 +1,4 @@
-"""The lists of a collection, as data: what each one counts, sorts by and shows."""
+"""List definitions: what each list of a collection counts, sorts by and shows, as data."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ class ListDefinition(Struct, frozen=True):
     by_host: bool = True  # its items belong to hosts
     stride: int = 20_000  # items that are compared at a time
     words: Mapping[str, Mapping[int, str]] = {}  # facets that are stored as numbers, with their names
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """What a selection can be narrowed by: the host, where items have one, and the facets."""
+        return ("host", *self.facets) if self.by_host else self.facets
 
 
 _ADDRESS = "host.name || ' ' || substr(url.url, 1, 300)"

@@ -1,4 +1,4 @@
-"""Files of lists: the whole selection as CSV, lines of JSON or Parquet, made as it is sent."""
+"""List downloads: the whole selection of a list as CSV, lines of JSON or Parquet, made as it is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Index of the lists: `serve.db` beside the crawl's database, which holds nothing but what can be made from it again.
+"""List index: `serve.db` beside the crawl's database, which holds nothing but what can be made from that one again.
 
 Each list has items, sorted by each of its keys. Items with the same host and the same facets make a cell, which knows
 how many they are: so any selection is counted without a look at its items. Cells of all hosts with the same facets make

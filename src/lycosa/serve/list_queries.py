@@ -1,4 +1,4 @@
-"""Queries over the lists: a selection in, one page of items out, with the facets; each at a bounded cost.
+"""List queries: a selection goes in, one page of items with the facets comes out, at a bounded cost.
 
 A page is found in one of three ways. A selection of few items is sorted whole. One of few cells or kinds, in the
 order of finding, is merged from them. Everything else is a walk along the index of the sort key that passes over what
@@ -69,7 +69,6 @@ class ListFacet(Struct, frozen=True):
 class ListPage(Struct):
     """One page of a list."""
 
-    name: str
     columns: tuple[str, ...]
     rows: list[list[Any]]
     total: int  # of the selection
@@ -79,13 +78,12 @@ class ListPage(Struct):
     next: str  # cursor of the page after it; empty: this is the last
     looked_at: int  # items passed over where the page is not full, and the walk ended; 0: it did not
     sort: str
-    choice: Choice
 
 
 def read_choice(one: ListDefinition, query: Mapping[str, Sequence[str]]) -> Choice:
     """Read what an address asks for; UsageError names what it may ask for."""
     filters = {}
-    for facet in (("host",) if one.by_host else ()) + one.facets:
+    for facet in one.filters:
         if values := tuple(value for value in query.get(facet, ()) if value is not None):
             if len(values) > 20:
                 raise UsageError(f"{facet} is given {len(values)} times; allowed: 20.")
@@ -96,17 +94,21 @@ def read_choice(one: ListDefinition, query: Mapping[str, Sequence[str]]) -> Choi
     columns = tuple(name for value in query.get("columns", ()) for name in value.split(",") if name)
     if unknown := [name for name in columns if name not in one.columns]:
         raise UsageError(f"The list has no column {unknown[0][:50]!r}; there is {', '.join(one.columns)}.")
-    limit = _last(query, "limit") or str(PAGE)
-    if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= MOST:
-        raise UsageError(f"limit is {limit[:50]!r}; allowed: 1 to {MOST}.")
     return Choice(
         filters=filters,
         words=_last(query, "q")[:_MAX_WORDS],
-        sort=sort.removeprefix("-found") if sort in ("found",) else sort,
+        sort=sort,
         columns=tuple(dict.fromkeys(columns)),
         after=_last(query, "after"),
-        limit=int(limit),
+        limit=read_count("limit", _last(query, "limit") or str(PAGE), most=MOST),
     )
+
+
+def read_count(name: str, text: str, *, most: int) -> int:
+    """A number from 1 on of an address; UsageError names the bounds."""
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= most:
+        raise UsageError(f"{name} is {text[:50]!r}; allowed: 1 to {most:,}.")
+    return int(text)
 
 
 def _last(query: Mapping[str, Sequence[str]], name: str) -> str:
@@ -150,7 +152,6 @@ class ListQuery:
         columns = choice.columns or one.shown
         rows = list(fetch_rows(collection, one, [n for n, _ in numbers], columns))
         return ListPage(
-            name=one.name,
             columns=columns,
             rows=rows,
             total=total,
@@ -160,7 +161,6 @@ class ListQuery:
             next=_encode_cursor(following) if following else "",
             looked_at=looked_at,
             sort=choice.sort,
-            choice=choice,
         )
 
     def numbers(self, *, at_a_time: int = MOST, most: int = 0) -> Iterator[list[int]]:
@@ -305,7 +305,7 @@ class ListQuery:
 
     def _facets(self) -> list[ListFacet]:
         """Facets from the cells, each without its own filter: exact, and without a look at the items."""
-        return [self._facet(name) for name in ((("host",) if self.one.by_host else ()) + self.one.facets)]
+        return [self._facet(name) for name in self.one.filters]
 
     def _facet(self, facet: str) -> ListFacet:
         where, values = self._condition(skip=facet)
@@ -347,7 +347,7 @@ class ListQuery:
         sql = f"SELECT cell, count(*) FROM ({source}) WHERE {fits} GROUP BY cell"
         rows: list[Any] = self.db.execute(sql, (*bound, *values, *words)).fetchall()
         counts: dict[int, int] = dict(rows)
-        facets = {facet: Counter[Any]() for facet in (("host",) if self.one.by_host else ()) + self.one.facets}
+        facets = {facet: Counter[Any]() for facet in self.one.filters}
         sql = f"""SELECT cell.host, {", ".join(f"kind.{facet}" for facet in self.one.facets)}
                   FROM {name}_cell AS cell JOIN {name}_kind AS kind ON kind.id = cell.kind WHERE cell.id = ?"""
         for cell, count in counts.items():

@@ -1,13 +1,13 @@
-"""The page that asks for the password, and the way out."""
+"""Login page: asks for the password, and logs out."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
+from lycosa.serve.page_request import NotFound, PageRequest, View
 from lycosa.serve.security import COOKIE
 from lycosa.serve.translations import mark
-from lycosa.serve.views import NotFound, PageRequest, View
 
 
 class LoginPage(Struct, frozen=True):
@@ -19,14 +19,14 @@ class LoginPage(Struct, frozen=True):
 
 def show_login(request: PageRequest) -> View:
     """The question for the password."""
-    if request.services.gate is None:
+    if request.server_state.gate is None:
         raise NotFound("No password is asked for.")
     return View("login.html", LoginPage())
 
 
 def log_in(request: PageRequest) -> View | Response:
     """Open a session for the right password; a wrong one makes its address wait."""
-    gate = request.services.gate
+    gate = request.server_state.gate
     if gate is None:
         raise NotFound("No password is asked for.")
     if (wait := gate.wait_s(request.client)) > 0:
@@ -43,8 +43,8 @@ def log_in(request: PageRequest) -> View | Response:
 
 def log_out(request: PageRequest) -> Response:
     """End the session."""
-    if request.services.gate is not None:
-        request.services.gate.close_session(request.session)
-    response = RedirectResponse("/login" if request.services.gate else "/", 303)
+    if request.server_state.gate is not None:
+        request.server_state.gate.close_session(request.session)
+    response = RedirectResponse("/login" if request.server_state.gate else "/", 303)
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=request.settings.secure)
     return response

@@ -1,4 +1,4 @@
-"""Pages of missions: finds the page that an address below /c/NAME/m/MISSION/ names, and lets its view answer.
+"""Missions' pages: finds the page that an address below /c/NAME/m/MISSION/ names, and lets its view answer.
 
 Templates, static files and translations of a mission stand in folders beside the module of its view.
 """
@@ -18,8 +18,8 @@ from starlette.types import Receive, Scope, Send
 from lycosa.errors import LycosaError, UsageError
 from lycosa.missions import registry
 from lycosa.missions.api import WebPage
+from lycosa.serve.page_request import NotFound, PageRequest, PageRoute, View, ViewFunction
 from lycosa.serve.translations import Translator, mission_translator
-from lycosa.serve.views import NotFound, PageRequest, PageRoute, View, ViewFunction
 
 #: Below this path of a collection are the pages of its missions.
 PATH = "m/{mission}/{page:path}"
@@ -36,12 +36,12 @@ class Tab(NamedTuple):
 
 def show_mission_page(request: PageRequest) -> View | Response:
     """The page of a mission, or its JSON twin."""
-    return _load_view(_enter(request, "GET"))(request)
+    return _load_view(_find_page(request, "GET"))(request)
 
 
 def send_to_mission(request: PageRequest) -> View | Response:
     """Hand a form to a mission."""
-    return _load_view(_enter(request, "POST"))(request)
+    return _load_view(_find_page(request, "POST"))(request)
 
 
 def _only_reads(path: Mapping[str, str]) -> bool:
@@ -56,8 +56,8 @@ MISSION_ROUTES = (
 )
 
 
-def _enter(request: PageRequest, method: str) -> WebPage:
-    """Find the page of a request, and let the request speak for its mission."""
+def _find_page(request: PageRequest, method: str) -> WebPage:
+    """Find the page of a request, and have links, words and templates be those of its mission."""
     mission, path = request.path["mission"], request.path["page"]
     pages = {page.path: page for page in pages_of(mission) if page.method == method}
     found = pages.get(path)
@@ -101,7 +101,7 @@ def _load_view(page: WebPage) -> ViewFunction:
 def mission_tabs(request: PageRequest) -> list[Tab]:
     """The missions of the request's collection that have pages, each with the first of them."""
     try:
-        missions = request.services.summaries.read(request.name, request.folder).missions if request.name else []
+        missions = request.server_state.summaries.read(request.name, request.folder).missions if request.name else []
     except LycosaError:  # it vanished, and the page says so
         return []
     if request.mission and request.mission not in missions:

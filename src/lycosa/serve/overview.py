@@ -1,4 +1,4 @@
-"""The overview of a collection: what it holds, what made it, and its rounds."""
+"""Overview page of a collection: what it holds, what made it, and its rounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lycosa.collection.status import Status, read_status
 from lycosa.config.loading import LoadedMission, SettingRow, describe
 from lycosa.errors import LycosaError
 from lycosa.serve.collection_summaries import CollectionSummary
-from lycosa.serve.views import PageRequest, View
+from lycosa.serve.page_request import PageRequest, View
 
 
 class RoundFigures(Struct, frozen=True):
@@ -50,7 +50,7 @@ def show_collection(request: PageRequest) -> View:
         changed, problem = [], str(fault)
     data = CollectionPage(
         name=request.name,
-        summary=request.services.summaries.read(request.name, request.folder),
+        summary=request.server_state.summaries.read(request.name, request.folder),
         status=read_status(request.folder),
         seeds=collection.seeds()[:100],
         rounds=[

@@ -26,10 +26,10 @@ from lycosa.quarry import Quarry
 from lycosa.serve.link_index import count_inlinks, list_inlinks
 from lycosa.serve.list_definitions import LISTS
 from lycosa.serve.list_index import index_folder, opened_index
-from lycosa.serve.list_pages import LABELS
+from lycosa.serve.list_page import LABELS
 from lycosa.serve.list_queries import Choice, ListFacet, ListQuery
+from lycosa.serve.page_request import NotFound, PageRequest, View
 from lycosa.serve.translations import mark
-from lycosa.serve.views import NotFound, PageRequest, View
 
 _SHOWN_LINKS = 200
 _SHOWN_RECORDS = 50
@@ -173,7 +173,7 @@ def show_page(request: PageRequest) -> View:
         links = page.links
         view.link_count = len(links)
         view.links = [OutLink(*link) for link in links[:_SHOWN_LINKS]]
-        request.services.indexing.prepare(request.folder)
+        request.server_state.indexing.prepare(request.folder)
         with opened_index(index_folder(request.folder)) as index:
             view.inlink_count = count_inlinks(index, page.url)
             view.inlinks = list(list_inlinks(index, collection, page.url, limit=_SHOWN_LINKS))
@@ -304,7 +304,7 @@ def show_url(request: PageRequest) -> View:
         why = explain(collection, asked[:20_000], quarry=_quarry(collection))
     except UsageError as problem:
         return View("url.html", UrlView(asked, "", None, False, [], 0, str(problem)), 400)
-    request.services.indexing.prepare(request.folder)
+    request.server_state.indexing.prepare(request.folder)
     with opened_index(index_folder(request.folder)) as index:
         count = count_inlinks(index, why.url)
         found = list(list_inlinks(index, collection, why.url, limit=_SHOWN_LINKS))
@@ -344,7 +344,7 @@ def show_host(request: PageRequest) -> View:
             "SELECT key, count FROM tally WHERE host = ? ORDER BY count DESC, key LIMIT 50", [host_key(name)]
         )
     )
-    request.services.indexing.prepare(request.folder)
+    request.server_state.indexing.prepare(request.folder)
     with opened_index(index_folder(request.folder)) as index:
         page = ListQuery(index, LISTS["urls"], Choice(filters={"host": (name,)}, limit=1)).read(collection)
     facets = [facet for facet in page.facets if facet.name != "host"]

@@ -1,4 +1,4 @@
-"""Passwords of the page: kept as scrypt hashes, asked for once per session, and slowed down where they are wrong."""
+"""Passwords: kept as scrypt hashes, asked for once per session, and slowed down where they are wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""View of queries: SQL over the collection, Cypher over its graph, SPARQL over a thesaurus; they can only read."""
+"""Query page: SQL over the collection, Cypher over its graph, SPARQL over a thesaurus; they can only read."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from lycosa.errors import UsageError
-from lycosa.serve.graph_data import MOST_NODES, GraphEdge, GraphNode, GraphPart
-from lycosa.serve.graph_layout import lay_out
+from lycosa.serve.graph_data import MOST_NODES, GraphEdge, GraphNode, GraphPart, place_nodes
 from lycosa.serve.graph_page import has_own_graph
 from lycosa.serve.list_files import FILE_TYPES, send_rows
+from lycosa.serve.page_request import PageRequest, View
 from lycosa.serve.query_process import LANGUAGES, SECONDS, QueryAnswer, QueryTask, run_query
 from lycosa.serve.saved_queries import TEXT_CHARS, SavedQuery, delete_query, load_saved, save_query
 from lycosa.serve.translations import mark
-from lycosa.serve.views import PageRequest, View
 from lycosa.text import thesaurus_library
 
 _SHOWN_ROWS = 1000
@@ -189,7 +188,14 @@ def _begin(request: PageRequest) -> QueryView:
 
 
 def _task(request: PageRequest, view: QueryView, *, rows: int) -> QueryTask:
-    return QueryTask(str(request.folder), view.language, view.text, view.thesaurus, SECONDS, rows)
+    return QueryTask(
+        folder=str(request.folder),
+        language=view.language,
+        text=view.text,
+        thesaurus=view.thesaurus,
+        seconds=SECONDS,
+        rows=rows,
+    )
 
 
 def _draw(view: QueryView, answer: QueryAnswer) -> None:
@@ -239,8 +245,6 @@ def _make_graph(answer: QueryAnswer) -> GraphPart:
         edges.append((ends[0], ends[1], weight))
     places = {key: at for at, key in enumerate(nodes)}
     found = [GraphEdge(places[source], places[target], weight) for source, target, weight in edges]
-    for node, (x, y) in zip(
-        nodes.values(), lay_out(len(nodes), [(edge.source, edge.target) for edge in found]), strict=True
-    ):
-        node.x, node.y = x, y
-    return GraphPart(list(nodes.values()), found, answer.more)
+    part = GraphPart(list(nodes.values()), found, answer.more)
+    place_nodes(part)
+    return part

@@ -1,4 +1,4 @@
-"""Queries of a user in a process of their own: whatever one asks for, the server keeps its memory and its time.
+"""Query process: a user's query in a process of its own, so that the server keeps its memory and its time.
 
 The process reads a `QueryTask` as JSON, writes a `QueryAnswer` as JSON, and ends; it is killed when it takes too long.
 """

@@ -1,4 +1,4 @@
-"""Speed of a crawl over time: answers per second, from a few hundred places of its log and from samples of the server.
+"""Rate history: answers per second over time, from some places of the crawl's log and from samples of the server.
 
 The log has one line per answer, in the order of time. Where it is long, only parts of it are read: the time at a place
 and how many lines a piece has there tell how many answers lie between two places, so the cost does not grow with it.

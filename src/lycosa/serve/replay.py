@@ -21,7 +21,7 @@ from starlette.responses import Response
 from lycosa import urls
 from lycosa.collection.collection import Collection, Page
 from lycosa.serve.page_detail import asked_round, asked_value
-from lycosa.serve.views import NotFound, PageRequest
+from lycosa.serve.page_request import NotFound, PageRequest
 
 POLICY = (
     "sandbox allow-top-navigation-by-user-activation; default-src 'none'; img-src data:; style-src 'unsafe-inline';"

@@ -1,15 +1,26 @@
-"""The table of routes: each address with the view that answers it.
+"""Routing table: each address with the view that answers it; two lines stand for all pages of missions.
 
 Every GET has a JSON twin: the same path with `.json` behind it, or `index.json` where it ends in a slash.
 """
 
 from __future__ import annotations
 
-from lycosa.serve import about, crawl_watch, home, login, overview
-from lycosa.serve.list_routes import LIST_ROUTES
+from lycosa.serve import (
+    about,
+    crawl_page,
+    graph_page,
+    home,
+    list_page,
+    login,
+    overview,
+    page_detail,
+    query_page,
+    replay,
+    search_page,
+)
 from lycosa.serve.mission_pages import MISSION_ROUTES
+from lycosa.serve.page_request import PageRoute
 from lycosa.serve.translations import mark
-from lycosa.serve.views import PageRoute
 
 ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/", home.show_home),
@@ -19,12 +30,26 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/logout", login.log_out, method="POST"),
     PageRoute("/crawls", home.begin_crawl, method="POST"),
     PageRoute("/c/{name}/", overview.show_collection, label=mark("Overview")),
-    PageRoute("/c/{name}/crawl", crawl_watch.show_crawl, label=mark("Crawl")),
-    PageRoute("/c/{name}/crawl/events", crawl_watch.send_events, has_twin=False),
-    PageRoute("/c/{name}/crawl/stop", crawl_watch.stop, method="POST"),
-    PageRoute("/c/{name}/crawl/continue", crawl_watch.continue_crawl, method="POST"),
-    PageRoute("/c/{name}/crawl/recrawl", crawl_watch.recrawl, method="POST"),
-    *LIST_ROUTES,
+    PageRoute("/c/{name}/crawl", crawl_page.show_crawl, label=mark("Crawl")),
+    PageRoute("/c/{name}/crawl/events", crawl_page.send_events, has_twin=False),
+    PageRoute("/c/{name}/crawl/stop", crawl_page.stop, method="POST"),
+    PageRoute("/c/{name}/crawl/continue", crawl_page.continue_crawl, method="POST"),
+    PageRoute("/c/{name}/crawl/recrawl", crawl_page.recrawl, method="POST"),
+    PageRoute("/c/{name}/pages", list_page.show_pages, label=mark("Pages")),
+    PageRoute("/c/{name}/urls", list_page.show_urls, label=mark("Addresses")),
+    PageRoute("/c/{name}/hosts", list_page.show_hosts, label=mark("Hosts")),
+    PageRoute("/c/{name}/records", list_page.show_records, label=mark("Records")),
+    PageRoute("/c/{name}/lists/{file}", list_page.download, has_twin=False),
+    PageRoute("/c/{name}/search", search_page.show_search, label=mark("Search")),
+    PageRoute("/c/{name}/page", page_detail.show_page),
+    PageRoute("/c/{name}/url", page_detail.show_url, label=mark("Why")),
+    PageRoute("/c/{name}/host", page_detail.show_host),
+    PageRoute("/c/{name}/replay", replay.replay, has_twin=False),
+    PageRoute("/c/{name}/graph", graph_page.show_graph, label=mark("Graph")),
+    PageRoute("/c/{name}/query", query_page.show_query, label=mark("Query")),
+    PageRoute("/c/{name}/query/file.{ending}", query_page.download, has_twin=False),
+    PageRoute("/c/{name}/query/save", query_page.save, method="POST"),
+    PageRoute("/c/{name}/query/delete", query_page.delete, method="POST"),
     *MISSION_ROUTES,
 )
 

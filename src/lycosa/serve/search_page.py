@@ -1,4 +1,4 @@
-"""View of the search: the pages of a collection that fit words, the best first."""
+"""Search page: the pages of a collection that fit words, the best first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from lycosa.errors import UsageError
 from lycosa.missions import registry
 from lycosa.serve.indexing import IndexState
 from lycosa.serve.list_index import index_folder
-from lycosa.serve.views import PageRequest, View
+from lycosa.serve.list_queries import read_count
+from lycosa.serve.page_request import PageRequest, View
 
 _SHOWN = 20
 _MOST = 500  # hits that can be paged to
@@ -44,14 +45,11 @@ class SearchView(Struct):
 def show_search(request: PageRequest) -> View:
     """Search: ?q=…, with &page=… further hits."""
     words = request.query.get("q", "").strip()[:1000]
-    state = request.services.indexing.prepare(request.folder)
+    state = request.server_state.indexing.prepare(request.folder)
     view = SearchView(words, 0, [], state)
     if not words:
         return View("search.html", view)
-    number = request.query.get("page", "1")
-    if not number.isascii() or not number.isdigit() or not 1 <= int(number[:6]) <= _MOST // _SHOWN:
-        raise UsageError(f"page is {number[:50]!r}; allowed: 1 to {_MOST // _SHOWN}.")
-    view.page = int(number)
+    view.page = read_count("page", request.query.get("page", "1"), most=_MOST // _SHOWN)
     try:
         question = read_question(words)
     except UsageError as problem:

@@ -1,9 +1,9 @@
-"""Security of the page: who may ask, what may ask for it, and what a browser may do with the answer.
+"""Request guard: which requests are let in, and what a browser may do with the answers.
 
 Another site in the same browser is the adversary: it can let the browser send requests here, rebind its own name to
-loopback, or show our pages in a frame. So the middleware refuses names that are not ours, requests that another site
-caused, and anything that changes something without our token; and what the network brought is shown under a policy that
-runs no code but our own files.
+loopback, or show our pages in a frame. So the middleware refuses names that are not ours and requests that another site
+caused; endpoints refuse a change without our token; and what the network brought is shown under a policy that runs no
+code but our own files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sentences of the core on pages in another language: those of a finite form are told in it, others are marked.
+"""Sentence translation: sentences of the core on pages in another language; unknown ones are marked English.
 
 `locale/es/sentences.toml` of the page and of each mission holds them: "It is gone ({code}): {said}." A value in braces
 stays as it is; one whose name begins with `said` is a sentence or a word of its own, and must be known as well.

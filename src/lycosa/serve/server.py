@@ -1,4 +1,4 @@
-"""The server: listens where it was told to, says where it can be reached, and ends with Ctrl-C."""
+"""HTTP server (uvicorn): listens where it was told to, says where it can be reached, and ends with Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import uvicorn
 
 from lycosa.errors import UsageError
 from lycosa.serve.application import make_application
-from lycosa.serve.services import Services
+from lycosa.serve.server_state import ServerState
 from lycosa.serve.settings import ServeSettings, is_loopback
 
 _CONNECTIONS = 200
@@ -28,9 +28,9 @@ _END_S = 3  # that open pages get when the server ends
 class PageServer(uvicorn.Server):
     """A server whose live pages end when it does, and which closes connections on which no request arrives."""
 
-    def __init__(self, config: uvicorn.Config, services: Services) -> None:
+    def __init__(self, config: uvicorn.Config, server_state: ServerState) -> None:
         super().__init__(config)
-        self._services = services
+        self._server_state = server_state
         self._idle_since: dict[object, float] = {}
 
     async def on_tick(self, counter: int) -> bool:
@@ -39,7 +39,7 @@ class PageServer(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._services.watch.closing = True
+        self._server_state.watch.closing = True
         await super().shutdown(sockets)
 
     def _close_idle(self, now: float) -> None:
@@ -103,7 +103,7 @@ def make_server(settings: ServeSettings, *, certificate: str = "", key: str = ""
         ssl_certfile=certificate or None,
         ssl_keyfile=key or None,
     )
-    return PageServer(config, app.state.services)
+    return PageServer(config, app.state.server_state)
 
 
 def listen(settings: ServeSettings) -> socket.socket:

@@ -1,4 +1,4 @@
-"""Settings of the server: what it shows, where it listens, and who may come in."""
+"""Server settings: what it shows, where it listens, and who may come in."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from markupsafe import Markup, escape
 from lycosa.output.table import printable
 from lycosa.serve.collection_summaries import STATES
 from lycosa.serve.crawl_form import SCOPES, SETTINGS
+from lycosa.serve.page_request import PageRequest, collection_link, twin_path, with_query
 from lycosa.serve.sentences import tell
 from lycosa.serve.translations import Translator
-from lycosa.serve.views import PageRequest, collection_link, twin_path, with_query
 from lycosa.version import __version__
 
 

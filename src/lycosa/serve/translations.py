@@ -1,4 +1,4 @@
-"""Languages of the page: English as it is written in templates, and Spanish from the tables in `locale/es`.
+"""Translations: English as it is written in templates, and Spanish from the tables in `locale/es`.
 
 A text may hold values in braces: `_("{count} waiting", count="3")`. Only texts of ours are ever formatted.
 """

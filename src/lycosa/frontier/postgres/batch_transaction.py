@@ -1,4 +1,4 @@
-"""Batch writer: what a commit writes, in statements over whole sets of rows.
+"""Batch transaction: what a commit writes, in statements over whole sets of rows.
 
 A commit is two transactions. The first adds new URLs, sorted by their keys, so that workers that add the same ones wait
 for each other and never in a circle. The second writes what became of targets, while the row of the worker's leases is
@@ -21,7 +21,7 @@ from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.postgres.connection import PostgresConnection
 from lycosa.frontier.postgres.counters import ShardedCounts
 from lycosa.frontier.postgres.depths import PostgresDepths
-from lycosa.frontier.postgres.numbers import RowNumbers
+from lycosa.frontier.postgres.row_numbers import RowNumbers
 from lycosa.frontier.postgres.schema import part_of_row
 from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, State, VisitHistory
 

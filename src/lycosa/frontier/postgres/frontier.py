@@ -33,7 +33,7 @@ from lycosa.frontier.postgres.address import check_name
 from lycosa.frontier.postgres.batch_transaction import PostgresBatch
 from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, RefusedValue, connect, translate
 from lycosa.frontier.postgres.leases import PostgresLeases
-from lycosa.frontier.postgres.numbers import RowNumbers
+from lycosa.frontier.postgres.row_numbers import RowNumbers
 from lycosa.frontier.postgres.schema import NUMBERS, part_of_row
 from lycosa.frontier.seen import Seen
 from lycosa.frontier.utf8 import cleaned

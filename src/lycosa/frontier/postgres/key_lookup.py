@@ -1,4 +1,4 @@
-"""Lookups of rows by their keys, many in one round trip.
+"""Key lookup: finds rows by their keys, many in one round trip, for the virtual tables.
 
 A join asks for one row at a time. What it asks for next is known: the keys that came in one piece with this one. So a
 lookup brings the rows of all of them, and the following ones are answered from memory. What is remembered is bounded,

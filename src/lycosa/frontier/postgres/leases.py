@@ -1,9 +1,9 @@
 """Leases: which worker holds which partitions.
 
 A worker has one row in `holder`, with the time until which all its leases hold, a version that grows whenever
-partitions are taken from it, and a token that its successor of the same name replaces. A commit locks that one row for
-sharing and compares the version; who takes partitions from a worker that is late locks it for changing. So a worker
-that was frozen for an hour writes nothing for what is another's now.
+partitions are taken from it, and a token that its successor of the same name replaces. A commit locks that row for
+sharing and compares the version; another worker that takes partitions from a late one locks it for changing. So a
+worker that was frozen for an hour writes nothing for hosts that another one fetches now.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Machines that share a collection: what each one did in its run, and when it was last heard of.
+"""Machine status: what each machine that shares a collection did in its run, and when it was last heard of.
 
 Times are the server's: the clocks of the machines may differ.
 """

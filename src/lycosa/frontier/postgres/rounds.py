@@ -1,4 +1,4 @@
-"""Rounds: each time what is due becomes pending once more; see `frontier/sqlite/rounds.py` for their clock."""
+"""Rounds: each time, the pages that are due become pending again; `frontier/sqlite/rounds.py` tells of their clock."""
 
 from __future__ import annotations
 

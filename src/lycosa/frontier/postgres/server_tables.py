@@ -1,4 +1,4 @@
-"""The tables of a crawl.db as PostgreSQL gives them: what to select for each column, what each table is keyed by.
+"""Table mapping: what to select in PostgreSQL for each column of a crawl.db, and what each table is keyed by.
 
 Names, order and types of columns are those of the crawl.db, taken from its own schema.
 """

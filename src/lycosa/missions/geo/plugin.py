@@ -38,7 +38,7 @@ class GeoMission(PlainMission):
         return EXPORTS
 
     def pages(self) -> Iterable[WebPage]:
-        views = "lycosa.missions.geo.web.pages"
+        views = "lycosa.missions.geo.web.views"
         return [
             WebPage("", f"{views}:show_map", "Map"),
             WebPage("services", f"{views}:show_services", "Services"),

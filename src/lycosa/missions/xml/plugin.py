@@ -40,7 +40,7 @@ class XmlMission(PlainMission):
         return EXPORTS
 
     def pages(self) -> Iterable[WebPage]:
-        views = "lycosa.missions.xml.web.pages"
+        views = "lycosa.missions.xml.web.views"
         return [
             WebPage("", f"{views}:show_report", "XML"),
             WebPage("documents", f"{views}:show_documents", "Documents"),

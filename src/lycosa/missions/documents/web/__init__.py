@@ -1,1 +1,1 @@
-"""The documents mission's pages for browsers."""
+"""Pages of the documents mission in the browser: documents, one beside its pages, authors, OAI-PMH."""

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection.collection import Collection
-from lycosa.extract.renewal import renew, run_renewal
+from lycosa.missions.background_refresh import refresh_in_background, run_refresh
 from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
 from lycosa.missions.documents.model import DocumentDescription, KnownPerson
 
@@ -39,7 +39,7 @@ _lock = threading.Lock()
 
 def prepare_catalogue(collection: Collection) -> bool:
     """Have the catalogue made where it is due, for a short while; whether it is that of now."""
-    return renew(_MODULE, collection.path)
+    return refresh_in_background(_MODULE, collection.path)
 
 
 @contextmanager
@@ -75,4 +75,4 @@ def _make(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run_renewal(_make, sys.argv[1]))
+    sys.exit(run_refresh(_make, sys.argv[1]))

@@ -11,8 +11,8 @@ from lycosa.missions.documents.oai_server import offer_documents
 from lycosa.missions.documents.said_by_people import keep_correction, keep_decision, split_values
 from lycosa.missions.documents.web.contact_list import list_contacts, write_contacts
 from lycosa.missions.documents.web.current_catalogue import kept_catalogue, prepare_catalogue
+from lycosa.missions.documents.web.document_detail import DocumentDetail, describe_document
 from lycosa.missions.documents.web.document_list import FACETS, list_documents
-from lycosa.missions.documents.web.document_story import DocumentStory, tell_story
 from lycosa.missions.documents.web.page_image import draw_page
 from lycosa.missions.web import View, WebRequest, read_number
 
@@ -32,7 +32,7 @@ class MarkedPlace(Struct, frozen=True):
 class DocumentPage(Struct, frozen=True):
     """A document beside one of its pages; sizes and places are in points."""
 
-    document: DocumentStory
+    document: DocumentDetail
     page: int
     field: str  # whose places are marked most
     width: float  # 0: the page is not drawn
@@ -50,31 +50,31 @@ def show_documents(request: WebRequest) -> View:
 
 def show_document(request: WebRequest) -> View:
     """One document: ?url=…, &page= the page that is shown, &field= whose places are marked."""
-    story = tell_story(request.collection, request.query.get("url", ""))
+    detail = describe_document(request.collection, request.query.get("url", ""))
     field = request.query.get("field", "")
     page = read_number(
-        request.query, "page", _first_page(story, field), least=1, most=max(1, min(story.pages, _MOST_PAGES))
+        request.query, "page", _first_page(detail, field), least=1, most=max(1, min(detail.pages, _MOST_PAGES))
     )
     image = None
     problem = ""
-    if story.format == "pdf" and not request.as_json:
+    if detail.format == "pdf" and not request.as_json:
         try:
-            image = draw_page(request.collection, story.url, page)
+            image = draw_page(request.collection, detail.url, page)
         except CollectionError as error:
             problem = str(error)
     places = {
         (value.field, proof.box): MarkedPlace(value.field, value.value, proof.box, value.field == field)
-        for value in story.values
+        for value in detail.values
         for proof in value.evidence
         if proof.page == page and proof.box is not None and not proof.url
     }
     size = (image.width, image.height) if image else (0.0, 0.0)
-    return View("document.html", DocumentPage(story, page, field, *size, problem, tuple(places.values())))
+    return View("document.html", DocumentPage(detail, page, field, *size, problem, tuple(places.values())))
 
 
-def _first_page(story: DocumentStory, field: str) -> int:
+def _first_page(detail: DocumentDetail, field: str) -> int:
     """The page on which a field was read."""
-    proofs = [proof for value in story.values if value.field == field for proof in value.evidence]
+    proofs = [proof for value in detail.values if value.field == field for proof in value.evidence]
     return next((proof.page for proof in proofs if proof.page and not proof.url), 1)
 
 

@@ -20,7 +20,7 @@ from msgspec import Struct
 from lycosa.collection.collection import Collection
 from lycosa.collection.reading_source import mark_source
 from lycosa.errors import CollectionError
-from lycosa.extract.renewal import renew, run_renewal
+from lycosa.missions.background_refresh import refresh_in_background, run_refresh
 from lycosa.missions.geo.check.check_history import last_outcomes
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
 from lycosa.missions.geo.model import LayerItem, Service
@@ -84,7 +84,7 @@ def known_services(collection: Collection) -> KnownServices:
     """The services of a collection; those of a moment ago while a crawl changes it."""
     folder = collection.path
     if os.access(folder, os.W_OK):
-        renew(_MODULE, folder, wait_s=_LATER_S if (folder / NAME).exists() else _FIRST_S)
+        refresh_in_background(_MODULE, folder, wait_s=_LATER_S if (folder / NAME).exists() else _FIRST_S)
     names = (NAME, *CHECKS) if (folder / NAME).exists() else (*_CRAWL, *CHECKS)
     stamp = stamp_of(folder, names)
     with _lock:
@@ -159,4 +159,4 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 if __name__ == "__main__":
-    sys.exit(run_renewal(keep_services, sys.argv[1]))
+    sys.exit(run_refresh(keep_services, sys.argv[1]))

@@ -1,1 +1,1 @@
-"""The records mission's pages for browsers."""
+"""Pages of the records mission in the browser: records, stories, health, readers, alerts, the outbox."""

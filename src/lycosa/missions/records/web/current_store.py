@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError
-from lycosa.extract.renewal import renew, run_renewal
+from lycosa.missions.background_refresh import refresh_in_background, run_refresh
 from lycosa.missions.records.database import RecordStore, open_store
 from lycosa.missions.records.web.list_tables import keep_lists
 
@@ -19,7 +19,7 @@ _MODULE = "lycosa.missions.records.web.current_store"
 @contextmanager
 def shown_store(collection: Collection) -> Iterator[tuple[RecordStore, bool]]:
     """The store, and whether it is that of now."""
-    is_current = renew(_MODULE, collection.path)
+    is_current = refresh_in_background(_MODULE, collection.path)
     with open_store(collection, refresh=False) as store:
         yield store, is_current
 
@@ -52,4 +52,4 @@ def _refresh(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run_renewal(_refresh, sys.argv[1]))
+    sys.exit(run_refresh(_refresh, sys.argv[1]))

@@ -1,4 +1,4 @@
-"""Readers, their digests, alerts and the outbox.
+"""Reader pages: readers, their digests, alerts and the outbox.
 
 Which readers file a crawl was given is not kept: `readers.toml` in the collection counts, else the one beside it.
 """

@@ -16,8 +16,8 @@ from lycosa.missions.records.web.reader_pages import (
     preview_digest,
     write_digest,
 )
+from lycosa.missions.records.web.record_detail import describe_record
 from lycosa.missions.records.web.record_list import FACETS, list_records, write_records
-from lycosa.missions.records.web.record_story import tell_record
 from lycosa.missions.records.web.story_pages import list_shown_stories, show_story
 from lycosa.missions.web import View, WebRequest, read_number
 from lycosa.output.table import Format
@@ -71,7 +71,7 @@ def _read(file: IO[bytes]) -> Iterator[bytes]:
 
 def show_record(request: WebRequest) -> View:
     """One record: ?id=…"""
-    return View("record.html", tell_record(request.collection, request.query.get("id", "")))
+    return View("record.html", describe_record(request.collection, request.query.get("id", "")))
 
 
 def show_stories(request: WebRequest) -> View:

@@ -1,4 +1,4 @@
-"""Pages of the geo mission: the map, the services, one service, the layers, liveness over time, and files."""
+"""Views of the geo mission: the map, the services, one service, the layers, liveness over time, and files."""
 
 from __future__ import annotations
 

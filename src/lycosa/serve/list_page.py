@@ -1,4 +1,4 @@
-"""Views of the lists: pages, URLs, hosts and records, with facets, columns and an order, all in the address."""
+"""List page: views of pages, URLs, hosts and records, with facets, columns and an order, all in the address."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from lycosa.serve.list_definitions import LISTS, ListDefinition
 from lycosa.serve.list_files import FILE_TYPES, send_file
 from lycosa.serve.list_index import index_folder, opened_index
 from lycosa.serve.list_queries import ListQuery, read_choice
+from lycosa.serve.page_request import NotFound, PageRequest, View, with_query
 from lycosa.serve.translations import mark
-from lycosa.serve.views import NotFound, PageRequest, View, with_query
 
 #: What people read for the columns and facets.
 LABELS = {
@@ -119,7 +119,7 @@ def download(request: PageRequest) -> Response:
         kinds = ", ".join(f"{each}.{type_}" for each in LISTS for type_ in FILE_TYPES)
         raise NotFound(f"There is no file {request.path['file'][:100]}; there is {kinds}.")
     one = LISTS[name]
-    request.services.indexing.prepare(request.folder)
+    request.server_state.indexing.prepare(request.folder)
     choice = read_choice(one, query_lists(request))
     return send_file(request.folder, one, choice, ending, name=f"{request.label.replace('/', '-')}-{name}")
 
@@ -135,7 +135,7 @@ def query_lists(request: PageRequest) -> dict[str, list[str]]:
 def _show(request: PageRequest, one: ListDefinition) -> View:
     query = query_lists(request)
     choice = read_choice(one, query)
-    state = request.services.indexing.prepare(request.folder)
+    state = request.server_state.indexing.prepare(request.folder)
     if not state.at:  # nothing can be sorted or counted yet
         choice = replace(choice, filters={}, words="", sort="")
     with opened_index(index_folder(request.folder)) as index:

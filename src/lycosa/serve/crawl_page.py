@@ -1,7 +1,8 @@
-"""A crawl as it runs: its page, live by server-sent events, and the buttons that stop and continue it.
+"""Crawl page: a crawl as it runs, live by server-sent events, and the buttons that stop and continue it.
 
-All who watch a collection share one reading of its figures, at most one in two seconds. Each gets the parts of the page
-that changed, made by the same templates as the page itself; where nothing changes, nothing is sent.
+All who watch a collection share one reading of its figures, at most one in two seconds (`watched_crawls`). Each gets
+the parts of the page that changed, made by the same templates as the page itself; where nothing changes, nothing is
+sent.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from lycosa.errors import LycosaError, UsageError
 from lycosa.serve.collection_summaries import read_mission_table
 from lycosa.serve.crawl_form import check_limit
 from lycosa.serve.crawl_processes import start_crawl, stop_crawl
+from lycosa.serve.page_request import PageRequest, View, collection_link
 from lycosa.serve.templating import render
-from lycosa.serve.views import PageRequest, View, collection_link
 from lycosa.serve.watched_crawls import LOOK_S
 
 PING_S = 20.0  # without news, after which a comment keeps the connection
@@ -32,12 +33,12 @@ PARTS = ("state", "tiles", "chart", "counts", "resting", "log")
 
 def show_crawl(request: PageRequest) -> View:
     """The page of a crawl."""
-    return View("crawl.html", request.services.watch.read(request.name, request.folder))
+    return View("crawl.html", request.server_state.watch.read(request.name, request.folder))
 
 
 def send_events(request: PageRequest) -> Response:
     """The parts of the page that change, as they change."""
-    folder, watch = request.folder, request.services.watch
+    folder, watch = request.folder, request.server_state.watch
     if watch.watchers >= MOST_WATCHERS:
         return Response("Too many pages are watching.\n", 503, {"retry-after": "30"}, "text/plain")
     watch.read(request.name, folder)  # a collection that cannot be opened is an error page, not a stream
@@ -47,7 +48,7 @@ def send_events(request: PageRequest) -> Response:
 
 
 async def _stream_parts(request: PageRequest, folder: Path) -> AsyncIterator[str]:
-    watch = request.services.watch
+    watch = request.server_state.watch
     watch.watchers += 1
     shown: dict[str, str] = {}
     spoke_at = time.monotonic()
@@ -76,13 +77,13 @@ async def _stream_parts(request: PageRequest, folder: Path) -> AsyncIterator[str
 
 def _may_watch(request: PageRequest) -> bool:
     """Whether the session that opened a stream still lasts."""
-    gate = request.services.gate
+    gate = request.server_state.gate
     return gate is None or not request.session or gate.has_session(request.session)
 
 
 def _render_changed(request: PageRequest, folder: Path, shown: dict[str, str]) -> dict[str, str]:
     """The parts that differ from what was shown; remembers them."""
-    page = request.services.watch.read(request.name, folder)
+    page = request.server_state.watch.read(request.name, folder)
     parts = {part: render(f"crawl/{part}.html", page, request) for part in PARTS}
     changed = {part: html for part, html in parts.items() if shown.get(part) != html}
     shown |= changed

@@ -1,4 +1,4 @@
-"""State of a collection in PostgreSQL, asked by a short connection: how new it is, where its archive files are."""
+"""State queries: how new a collection in PostgreSQL is and where its archive files are, asked by a short connection."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Views: functions that turn a request into data and a template, and the twin of each that gives the data as JSON.
+"""Page request: what a view is asked, with the links that lead on from it; and the line of the routing table.
 
     def show_hosts(request: PageRequest) -> View:
         return View("hosts.html", HostList(...))
 
-A view runs in a thread of its own, may open the request's collection, and raises a `LycosaError` for what a person must
-know; that becomes a page as well. Everything that it hands out is escaped by the template.
+A view is such a function. It runs in a thread of its own, may open the request's collection, and raises a `LycosaError`
+for what a person must know, which becomes a page as well. The template escapes everything that the view hands out; the
+JSON twin gives the same data.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from starlette.responses import Response
 from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError
 from lycosa.missions.web import NotFound, View
-from lycosa.serve.services import Services
+from lycosa.serve.collection_folders import label_of
+from lycosa.serve.server_state import ServerState
 from lycosa.serve.settings import ServeSettings
 from lycosa.serve.translations import Translator
 
@@ -34,7 +36,7 @@ class PageRequest:
     def __init__(
         self,
         *,
-        services: Services,
+        server_state: ServerState,
         address: str,
         path: Mapping[str, str],
         query: QueryParams,
@@ -45,7 +47,7 @@ class PageRequest:
         as_json: bool = False,
         origin: str = "",
     ) -> None:
-        self.services = services
+        self.server_state = server_state
         self.address = address  # the path without the query, and without .json
         self.path = path
         self.query = query
@@ -61,12 +63,12 @@ class PageRequest:
 
     @property
     def settings(self) -> ServeSettings:
-        return self.services.settings
+        return self.server_state.settings
 
     @property
     def token(self) -> str:
         """What a form of ours carries."""
-        return self.services.tokens.token(self.session)
+        return self.server_state.tokens.token(self.session)
 
     @property
     def language(self) -> str:
@@ -80,7 +82,7 @@ class PageRequest:
     @property
     def folder(self) -> Path:
         """The folder of the collection in the address."""
-        found = self.services.folders.find(self.name) if self.name else None
+        found = self.server_state.folders.find(self.name) if self.name else None
         if found is None:
             raise NotFound(f"There is no collection called {self.label!r} below the folder that is served.")
         return found
@@ -95,7 +97,7 @@ class PageRequest:
     @property
     def label(self) -> str:
         """The name of the collection as people read it: its path below the served folder."""
-        return self.name.replace("~1", "/").replace("~0", "~")
+        return label_of(self.name)
 
     def place(self, page: str) -> str:
         """The path of a page of the same collection, as `address` has it."""

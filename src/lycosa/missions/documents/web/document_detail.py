@@ -1,4 +1,4 @@
-"""One document: each value with its evidence and its place on the page, what a person said of it, what was decided."""
+"""One document: each value with its evidence and its place on the page, corrections, and what was decided."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class EditableField(Struct, frozen=True):
     is_corrected: bool
 
 
-class DocumentStory(Struct, frozen=True):
+class DocumentDetail(Struct, frozen=True):
     """All that is known of a document."""
 
     url: str
@@ -80,14 +80,14 @@ class DocumentStory(Struct, frozen=True):
     is_current: bool
 
 
-def tell_story(collection: Collection, url: str) -> DocumentStory:
-    """The story of a document of the collection."""
+def describe_document(collection: Collection, url: str) -> DocumentDetail:
+    """What is known of a document of the collection."""
     with shown_catalogue(collection) as (catalogue, is_current):
         document = catalogue.document(url)
     if document is None:
         raise UsageError(f"{url[:300] or 'An empty address'} is no document of this collection: see the list.")
     corrected = read_corrections(collection.path).get(document.url, {})
-    return DocumentStory(
+    return DocumentDetail(
         url=document.url,
         title=document.title.value if document.title else "",
         format=document.format,

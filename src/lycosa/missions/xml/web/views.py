@@ -1,4 +1,4 @@
-"""Pages of the XML mission: the report, documents, one document with what it needs, schemas, collections, files."""
+"""Views of the XML mission: the report, documents, one document with what it needs, schemas, collections, files."""
 
 from __future__ import annotations
 

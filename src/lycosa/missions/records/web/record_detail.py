@@ -69,7 +69,7 @@ class ShownVersion(Struct, frozen=True):
     values: dict[str, str]
 
 
-class RecordStory(Struct, frozen=True):
+class RecordDetail(Struct, frozen=True):
     """All that is known of a record."""
 
     id: int
@@ -95,15 +95,15 @@ class RecordStory(Struct, frozen=True):
     is_current: bool
 
 
-def tell_record(collection: Collection, number: str) -> RecordStory:
-    """The story of the record of a number."""
+def describe_record(collection: Collection, number: str) -> RecordDetail:
+    """What is known of the record of a number."""
     with shown_store(collection) as (store, is_current):
         record = store.record(int(number)) if number.isdecimal() and len(number) < 18 else None
         if record is None:
             raise UsageError(f"There is no record {number[:40] or 'without a number'} in this collection.")
         versions = store.versions(record.id)
         places = _find_places(collection, record)
-        return RecordStory(
+        return RecordDetail(
             id=record.id,
             title=title_of(record.data),
             kind=record.kind,

@@ -1,4 +1,4 @@
-"""What lives as long as the server: the listing of collections, their figures, sessions, tokens."""
+"""Server state: what all requests share and what lasts as long as the server."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from lycosa.serve.watched_crawls import WatchedCrawls
 
 
 @dataclass
-class Services:
-    """What all requests share."""
+class ServerState:
+    """The listing and the summaries of collections, sessions, tokens, watched crawls and indexing."""
 
     settings: ServeSettings
     folders: CollectionFolders

@@ -1,7 +1,8 @@
-"""Renewal: what a mission keeps beside a collection, brought up to date by a process of low priority.
+"""Background refresh: a process of low priority renews what a mission keeps beside a collection for its pages.
 
-Who shows it waits for a short while; where it takes longer, or a crawl writes all the time, they show what is there.
-A module that does such work has `main(folder)` and is started by its name; it does nothing where nothing is due.
+A page waits for it for a short while; where it takes longer, or a crawl writes all the time, the page shows what is
+there. The module that does the work is started by its name and calls `run_refresh`; it does nothing where nothing is
+due.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ _runs: dict[tuple[str, Path], _Run] = {}
 _lock = threading.Lock()
 
 
-def renew(module: str, folder: Path, *, wait_s: float = _WAIT_S) -> bool:
-    """Have a module bring up to date what it keeps for a collection; whether that is done for what the crawl holds.
+def refresh_in_background(module: str, folder: Path, *, wait_s: float = _WAIT_S) -> bool:
+    """Have a module bring up to date what it keeps for a collection; True: it is that of the collection as it is now.
 
-    Who asks waits only for a process that began a short while ago.
+    The caller waits only for a process that began less than `wait_s` ago.
     """
     key = module, folder
     mark = mark_source(folder)
@@ -71,7 +72,7 @@ def _is_time(run: _Run) -> bool:
     return time.monotonic() - run.ended > max(_LEAST_S, _PACE * (run.ended - run.began))
 
 
-def run_renewal(work: Callable[[Path], object], folder: str) -> int:
+def run_refresh(work: Callable[[Path], object], folder: str) -> int:
     """The main program of such a process; it ends with the one that started it."""
     os.nice(NICE)
     parent = os.getppid()
