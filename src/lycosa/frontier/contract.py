@@ -223,7 +223,11 @@ class WorkerFrontier(FrontierStatistics, Protocol):
         """Archive file, offset and length of the record that holds this content."""
 
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
-        """End all pending URLs of a host, or those that begin with `under`, with this state; returns how many."""
+        """End all pending URLs of a host, or those that begin with `under`, with this state; returns how many.
+
+        Where machines share the frontier, a worker that has lost the host changes nothing, here and in `readmit`,
+        `due` and `inbox`.
+        """
 
     def readmit(self, host: str, reason: str, *, limit: int) -> int:
         """Make pending the best of a host's URLs that were rejected for this reason; returns how many."""
@@ -248,7 +252,10 @@ class RunFrontier(FrontierStatistics, Protocol):
         """Take all partitions from the workers of this machine: a new run begins."""
 
     def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
-        """Begin the next round, which counts as `step_s` at least, however soon it follows; returns its number."""
+        """Begin the next round, which counts as `step_s` at least, however soon it follows; returns its number.
+
+        Where another machine has just begun it, it is that one; other machines lose their leases.
+        """
 
     def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
         """Make pending what the round visits, if that is not done yet; returns how many URLs that are.

@@ -202,7 +202,13 @@ class PostgresFrontier:
     # Leases
 
     def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
-        parts = self._write(lambda: self._leases.acquire(self._connection, owner, want=want, now=now, ttl_s=ttl_s))
+        def write() -> list[int]:
+            parts = self._leases.acquire(self._connection, owner, want=want, now=now, ttl_s=ttl_s)
+            if parts:
+                self._connection.learn_round()  # another one may have begun while it held nothing
+            return parts
+
+        parts = self._write(write)
         if parts:
             self._numbers = RowNumbers()  # higher ones than whoever held them gave: what that one found stays first
         return parts
@@ -213,6 +219,10 @@ class PostgresFrontier:
     def release(self, owner: str, parts: Iterable[int]) -> None:
         given = list(parts)
         self._write(lambda: self._leases.release(self._connection, owner, given))
+
+    def _keep_held(self, parts: Iterable[int]) -> list[int]:
+        """Those of these partitions that nobody has taken from this worker, until the transaction ends."""
+        return self._leases.keep_held(self._connection, parts)
 
     def share(self) -> int | None:
         return self._connection.read(lambda: self._leases.share(self._connection, 0.0))
@@ -281,7 +291,7 @@ class PostgresFrontier:
     # Rounds
 
     def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
-        return rounds.begin(self._connection, now=now, step_s=step_s, everything=everything)
+        return rounds.begin(self._connection, machine=self.machine, now=now, step_s=step_s, everything=everything)
 
     def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
         return rounds.open_due(self._connection, max_s=max_s, pages=pages, host_pages=host_pages)
@@ -324,7 +334,7 @@ class PostgresFrontier:
 
     @_reading
     def due(self, parts: Iterable[int], now: float) -> list[str]:
-        return bulk_updates.wake_due(self._connection, parts, now)
+        return bulk_updates.wake_due(self._connection, parts, now, keep_held=self._keep_held)
 
     @_reading
     def next_due(self, parts: Iterable[int]) -> float | None:
@@ -337,7 +347,7 @@ class PostgresFrontier:
         asked = "SELECT 1 FROM inbox WHERE part = ANY(%s) LIMIT 1"
         if not self._connection.read(lambda: self._connection.value(asked, (wanted,))):
             return []
-        return [name for (name,) in self._write(lambda: self._connection.rows(_INBOX, (wanted,)))]
+        return [name for (name,) in self._write(lambda: self._connection.rows(_INBOX, (self._keep_held(wanted),)))]
 
     # Results in
 
@@ -451,10 +461,12 @@ class PostgresFrontier:
     # Ending and opening URLs anew
 
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
-        return bulk_updates.end_host(self._connection, host, reason, state=state, under=under)
+        return bulk_updates.end_host(
+            self._connection, host, reason, state=state, under=under, keep_held=self._keep_held
+        )
 
     def readmit(self, host: str, reason: str, *, limit: int) -> int:
-        return bulk_updates.readmit(self._connection, host, reason, limit=limit)
+        return bulk_updates.readmit(self._connection, host, reason, limit=limit, keep_held=self._keep_held)
 
     def set_aside(self, n: int, reason: str) -> None:
         bulk_updates.end_one(self._connection, n, reason)
@@ -563,7 +575,7 @@ class PostgresFrontier:
         again = 0
         for name, size in names:  # the pages first: a kill in between finds the file again
             again += self.requeue_archive(name, ((0, size),))
-            self._write(lambda name=name: segments.forget(self._connection, machine, name))  # type: ignore[misc]
+            self._write(lambda file=(name, size): segments.forget(self._connection, machine, *file))  # type: ignore[misc]
         return len(names), again
 
     @_reading
