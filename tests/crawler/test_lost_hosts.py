@@ -15,6 +15,7 @@ from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.loading import load
 from lycosa.crawler.worker import Worker, WorkerPlace
+from lycosa.frontier.contract import PermitsGone
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.intake.answer_intake import AnswerIntake
@@ -22,7 +23,7 @@ from lycosa.intake.browser_choice import BrowserChoice
 from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
-from lycosa.model import Answer, Discovery, Outcome, Purpose, State, Target
+from lycosa.model import Answer, Batch, Committed, Discovery, Outcome, Purpose, State, Target
 from lycosa.politeness.crawl_log import CrawlLog
 from lycosa.politeness.host_queue import HostQueue
 from lycosa.politeness.shared_state import SharedState
@@ -250,3 +251,34 @@ def test_hosts_that_were_taken_between_a_renewal_and_a_lease_are_not_asked(
     hurried._renew(clock.now())
     hurried._start_requests(clock.now())
     assert client_of(hurried).under_way == []
+
+
+def test_pages_without_permits_are_fetched_again_when_there_are_some(
+    hurried: Worker, passing: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other machines got the permits of one that was away: its hosts stay its own, and it fetches no more for now."""
+    frontier, commit = hurried.frontier, hurried.frontier.commit
+    hurried.shared.set_limit(1, 65)
+    hurried._start_requests(clock.now())
+    (asked,) = client_of(hurried).under_way
+    page = Answer(asked, status=200, headers={"content-type": "text/html"}, body=b"<p>page", began=passing.now)
+    client_of(hurried).answers.append(page)
+    hurried._receive(client_of(hurried).poll(0.0)[0], clock.now())
+
+    def refuse(batch: Batch, **options: Any) -> Committed:
+        if batch.outcomes:
+            raise PermitsGone(granted=3, used=3)
+        return commit(batch, **options)
+
+    monkeypatch.setattr(frontier, "commit", refuse)
+    hurried._commit(clock.now())
+    assert len(hurried.partitions.parts) == PARTITIONS
+    assert hurried.shared.permits_exhausted
+    passing.pass_by(5.0)
+    hurried._start_requests(clock.now())
+    assert client_of(hurried).under_way == []
+    hurried.shared.set_limit(4, 65)
+    hurried._do_chores(clock.now())
+    hurried._start_requests(clock.now())
+    assert len(client_of(hurried).under_way) == 1
+    assert asked.url in [target.url for target in frontier.load(HOST, limit=9, skip=queue_of(hurried).held)]

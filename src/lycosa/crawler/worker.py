@@ -21,12 +21,13 @@ from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
 from lycosa.crawler.batch_commit import BATCH_PAGES, INBOX_S, BatchTiming, BatchWriter, give_up
 from lycosa.crawler.best_first_scheduler import BestFirstScheduler
+from lycosa.crawler.cluster_limit import tell_permits
 from lycosa.crawler.page_limit import PageLimit
 from lycosa.crawler.rendering import Rendering
 from lycosa.crawler.target_loading import QueueFiller, TargetLoader
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
-from lycosa.frontier.contract import LeaseLost, WorkerFrontier
+from lycosa.frontier.contract import LeaseLost, PermitsGone, WorkerFrontier
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.link_scoring import LinkScoring
@@ -447,6 +448,19 @@ class Worker:
                 self._redeem_permits(gone, {outcome.row for outcome in gone})
                 self._let_go(gone)
                 self._lose(lost.parts)
+            except PermitsGone as lack:
+                self._fetch_again(batch)
+                tell_permits(self.shared, lack.granted, lack.used)
+
+    def _fetch_again(self, batch: Batch) -> None:
+        """Take all pages out of a batch that may not be stored now, as other machines got the permits for them."""
+        gone = give_up(batch, {part_of(outcome.host) for outcome in batch.outcomes}, self.rules.traps)
+        self.intake.links.forget()
+        self._redeem_permits(gone, {outcome.row for outcome in gone})
+        self._let_go(gone)
+        for host in {outcome.host for outcome in gone}:
+            self._touched.add(host)
+            self._wake(host)
 
     def _lose(self, parts: Set[int]) -> None:
         """Leave to another worker what it took over."""

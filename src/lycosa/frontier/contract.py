@@ -49,6 +49,18 @@ class LeaseLost(Exception):
         self.parts = frozenset(parts)
 
 
+class PermitsGone(Exception):
+    """A batch has more pages than its machine has permits, as others got them; nothing of what was fetched was written.
+
+    `granted` and `used` are what the machine has.
+    """
+
+    def __init__(self, granted: int, used: int) -> None:
+        super().__init__(f"{granted - used} permits are left")
+        self.granted = granted
+        self.used = used
+
+
 class Summary(Struct):
     """Figures for the end of a crawl, the largest first."""
 
@@ -394,19 +406,19 @@ class SharedFrontier(Frontier, Protocol):
         """Whether workers of other machines hold leases."""
 
     def limit_pages(self) -> None:
-        """Let every commit of this object use permits for what it stores."""
+        """Let every commit of this object use permits for what it stores, or raise `PermitsGone`."""
 
     def begin_permits(self) -> None:
         """Let this machine begin without permits."""
 
     def grant_permits(self, *, limit: int, want: int) -> int:
-        """Get up to `want` permits to store a page; returns how many."""
+        """Get up to `want` permits to store a page; returns how many: none while no worker here has leases."""
 
     def return_permits(self, count: int) -> None:
         """Give back permits that this machine has no use for."""
 
-    def stored_here(self) -> int:
-        """The pages that this machine has stored under its permits."""
+    def permits(self) -> tuple[int, int]:
+        """How many permits this machine was granted, and how many of them its pages have used."""
 
     def moved_warcs(self) -> list[WarcRow]:
         """The archive files of this machine that are in the store; `warcs` has the others."""

@@ -16,7 +16,17 @@ import psycopg
 from lycosa import urls
 from lycosa.errors import LycosaError
 from lycosa.frontier import link_codec
-from lycosa.frontier.contract import Judge, LeaseLost, MachineFigures, MachineStatus, RoundRow, Span, Summary, UrlRow
+from lycosa.frontier.contract import (
+    Judge,
+    LeaseLost,
+    MachineFigures,
+    MachineStatus,
+    PermitsGone,
+    RoundRow,
+    Span,
+    Summary,
+    UrlRow,
+)
 from lycosa.frontier.depths import Unpack
 from lycosa.frontier.partitions import host_key, part_of, spans
 from lycosa.frontier.postgres import (
@@ -245,7 +255,7 @@ class PostgresFrontier:
     # Page limit
 
     def limit_pages(self) -> None:
-        """Let every commit of this object use permits for what it stores."""
+        """Let every commit of this object use permits for what it stores, or raise `PermitsGone`."""
         self._limited = True
 
     def begin_permits(self) -> None:
@@ -253,7 +263,7 @@ class PostgresFrontier:
         self._write(lambda: permits.begin(self._connection, self.machine))
 
     def grant_permits(self, *, limit: int, want: int) -> int:
-        """Get up to `want` permits to store a page; returns how many."""
+        """Get up to `want` permits to store a page; returns how many: none while no worker here has leases."""
         return self._write(lambda: permits.grant(self._connection, self.machine, limit=limit, want=want))
 
     def return_permits(self, count: int) -> None:
@@ -261,9 +271,9 @@ class PostgresFrontier:
         self._write(lambda: permits.give_back(self._connection, self.machine, count))
 
     @_reading
-    def stored_here(self) -> int:
-        """The pages that this machine has stored under its permits."""
-        return permits.used(self._connection, self.machine)
+    def permits(self) -> tuple[int, int]:
+        """How many permits this machine was granted, and how many of them its pages have used."""
+        return permits.count(self._connection, self.machine)
 
     # Machines
 
@@ -380,7 +390,10 @@ class PostgresFrontier:
         if batch.discoveries or batch.trap_counts:
             again, woken = self._write(lambda: self._add(batch, owner, max_depth))
             batch.trap_counts = {}  # where the rest must be tried again, these are counted
-        held, writer = self._write(lambda: self._conclude(batch, again, owner, max_depth))
+        try:
+            held, writer = self._write(lambda: self._conclude(batch, again, owner, max_depth))
+        except PermitsGone:
+            raise PermitsGone(*self.permits()) from None
         own = {host for host in woken | writer.woken if part_of(host) in held}
         return Committed(woken_hosts=own, duplicates=writer.duplicates, stored=writer.stored)
 
@@ -408,7 +421,7 @@ class PostgresFrontier:
             writer = self._make_writer(held, max_depth)
             writer.write(batch, again)
             if self._limited and writer.stored and not permits.use(self._connection, self.machine, writer.stored):
-                raise LeaseLost({part_of(outcome.host) for outcome in batch.outcomes})
+                raise PermitsGone(0, 0)
             writer.finish()
         return held, writer
 
