@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -189,3 +190,12 @@ def test_a_file_that_grew_while_its_machine_was_forgotten_stays_known(
     assert other.forget_machine("back") == (1, 1)
     assert (state_of(other, "1"), state_of(other, "2")) == (State.PENDING, State.FETCHED)
     assert back.warcs() == [WarcRow("w", 18)]
+
+
+def test_rounds_begin_by_the_clock_of_the_server(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose clock is wrong makes a collection whose first round is of now."""
+    monkeypatch.setattr(time, "time", lambda: 1.0)
+    PostgresFrontier.create(address, "clocks", mission_toml="")
+    frontier = PostgresFrontier(address, "clocks", machine="one")
+    assert abs(frontier.rounds()[0].started - frontier.server_time()) < 3600
+    frontier.close()

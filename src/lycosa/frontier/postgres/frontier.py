@@ -6,7 +6,6 @@ it does not ask for again. What was committed survives a kill of any worker, mac
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -45,6 +44,7 @@ from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, 
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.numbers import RowNumbers
 from lycosa.frontier.postgres.schema import NUMBERS, part_of_row
+from lycosa.frontier.postgres.shared_state import read_clock
 from lycosa.frontier.seen import Seen
 from lycosa.frontier.utf8 import cleaned
 from lycosa.model import (
@@ -182,9 +182,8 @@ class PostgresFrontier:
         check_name(name)
         try:
             with connect(address) as connection:
-                return schema.create(
-                    connection, name, mission_toml=mission_toml, now=time.time() if now is None else now
-                )
+                began = read_clock(connection) if now is None else now
+                return schema.create(connection, name, mission_toml=mission_toml, now=began)
         except psycopg.Error as problem:
             raise translate(problem) from problem
 
