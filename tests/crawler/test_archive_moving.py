@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,10 @@ from support.loopback import Reply, Web, html
 from support.postgres_server import PostgresServer, find_programs, running_server
 
 from lycosa import Collection
+from lycosa.archive.segment_store import StoreFault
+from lycosa.config.loading import load
+from lycosa.crawler import archive_moving
+from lycosa.model import WarcRow
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -124,3 +129,24 @@ def test_a_folder_is_remembered_from_where_it_was_named(
     monkeypatch.chdir(tmp_path)
     assert crawl(web, tmp_path / "named", server, Path("store"), "--quiet").code == 0
     assert f'archive = "{tmp_path / "store"}"' in (tmp_path / "named" / "lycosa.toml").read_text()
+
+
+def test_a_store_is_asked_again_for_the_whole_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that comes back shortly before the patience ends still gets the files."""
+    now = [0.0]
+
+    class LateStore:
+        def __init__(self, _address: str) -> None:
+            if now[0] < archive_moving.PATIENCE_S - 1.0:
+                raise StoreFault("It refuses.")
+
+    moved: list[str] = []
+    mover = archive_moving.ArchiveMover(load(text="").mission, tmp_path)
+    monkeypatch.setattr(archive_moving, "open_store", LateStore)
+    monkeypatch.setattr(archive_moving.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(archive_moving.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    monkeypatch.setattr(mover, "_opened", contextlib.nullcontext)
+    monkeypatch.setattr(mover, "_movable", lambda *_, **__: [] if moved else [WarcRow("a", 1)])
+    monkeypatch.setattr(mover, "_move", lambda _frontier, _store, row: moved.append(row.name))
+    count = mover._move_patiently()
+    assert (moved, count.moved, count.left) == (["a"], 1, 0)

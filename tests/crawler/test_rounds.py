@@ -15,6 +15,10 @@ from pathlib import Path
 import pytest
 from support.loopback import Asked, Reply, Web, html
 
+from lycosa.config.settings import LimitSettings, RecrawlSettings
+from lycosa.crawler import rounds
+from lycosa.frontier.memory import MemoryFrontier
+
 FAST = (
     "--delay", "0", "--per-host", "4", "--workers", "1", "--set", "fetch.retry_delay_s=0.05",
     "--contact", "mailto:test@lycosa.test",
@@ -398,3 +402,15 @@ def test_links_are_refused_by_the_rules_of_their_round(web: Web, tmp_path: Path)
             "http://a.test/one": True,
             "http://a.test/two": False,
         }
+
+
+def test_a_round_that_another_machine_began_and_ended_is_not_begun_again() -> None:
+    """Machines wait for the same time; the last one to look finds the round of that time over."""
+    frontier = MemoryFrontier()
+    waited = {"anew": True, "everything": True, "limits": LimitSettings()}
+    frontier.begin_round(now=500.0, step_s=1.0, everything=True)
+    frontier.end_round(now=501.0, why="")
+    rounds.begin(frontier, RecrawlSettings(), **waited, due=500.0)  # type: ignore[arg-type]
+    assert len(frontier.rounds()) == 2
+    rounds.begin(frontier, RecrawlSettings(), **waited, due=900.0)  # type: ignore[arg-type]
+    assert len(frontier.rounds()) == 3

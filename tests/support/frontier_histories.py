@@ -396,13 +396,24 @@ class Player:
     def _end_round(self, step: Step, frontier: Frontier) -> object:
         return frontier.end_round(now=self._now, why="limit")
 
-    def _reject_host(self, step: Step, frontier: Frontier) -> object:
+    def _holder_of(self, host: str) -> Frontier | None:
+        """The worker that holds a host: no other one may change it."""
+        for slot, frontier in enumerate(self._frontiers):
+            if part_of(host) in frontier.renew(f"here:{slot}", now=self._now, ttl_s=TTL_S):
+                return frontier
+        return None
+
+    def _reject_host(self, step: Step, _frontier: Frontier) -> object:
+        if (frontier := self._holder_of(HOSTS[step.number])) is None:
+            return None
         if step.flag:
             under = f"http://{HOSTS[step.number]}/1"
             return frontier.reject_host(HOSTS[step.number], "timeout", state=State.FAILED, under=under)
         return frontier.reject_host(HOSTS[step.number], step.reason)
 
-    def _readmit(self, step: Step, frontier: Frontier) -> object:
+    def _readmit(self, step: Step, _frontier: Frontier) -> object:
+        if (frontier := self._holder_of(HOSTS[step.number])) is None:
+            return None
         return frontier.readmit(HOSTS[step.number], step.reason, limit=1 if self.is_alone else 100)
 
     def _reopen(self, step: Step, frontier: Frontier) -> object:

@@ -120,9 +120,10 @@ class ArchiveMover:
                     break
                 except StoreFault as fault:
                     count.problem = str(fault)
-                    if time.monotonic() + pause_s > until:
+                    left_s = until - time.monotonic()
+                    if left_s <= 0:
                         break
-                    time.sleep(pause_s)
+                    time.sleep(min(pause_s, left_s))
                     pause_s *= 1.5
             count.left = len(self._movable(frontier, full=False))
         return count

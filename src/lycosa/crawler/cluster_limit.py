@@ -18,10 +18,9 @@ class ClusterLimit:
         self._frontier = frontier
         self._shared = shared
         self._limit = limit
-        self._granted = 0
         self._asked_at = 0.0
         frontier.begin_permits()
-        self._grant(BLOCK)
+        self._tell()
 
     def supervise(self, *, idle: bool) -> bool:
         """Ask for more where they run out, and give back what an idle machine has no use for; True: all are used."""
@@ -32,27 +31,28 @@ class ClusterLimit:
             self._asked_at = now
             if self._frontier.stored() >= self._limit:
                 return True
-            self._grant(BLOCK)
+            self._frontier.grant_permits(limit=self._limit, want=BLOCK)
+            self._tell()
         elif idle and not self._shared.total(Cell.OUTSTANDING):
             self._asked_at = now
-            unused = self._granted - self._frontier.stored_here()
-            if unused > 0:
-                self._frontier.return_permits(unused)
-                self._granted -= unused
+            granted, used = self._frontier.permits()
+            if granted > used:
+                self._frontier.return_permits(granted - used)
                 self._tell()
         return False
 
     def stored(self) -> int:
         """What the workers are to take for the number of stored pages."""
-        return 1 + self._frontier.stored_here()
+        return 1 + self._frontier.permits()[1]
 
     def end(self) -> None:
         """Give back what is left."""
-        self._frontier.return_permits(self._granted)
-
-    def _grant(self, want: int) -> None:
-        self._granted += self._frontier.grant_permits(limit=self._limit, want=want)
-        self._tell()
+        self._frontier.return_permits(self._frontier.permits()[0])
 
     def _tell(self) -> None:
-        self._shared.set_limit(self.stored(), 1 + self._granted)  # one more of both: a limit of 0 would be none
+        tell_permits(self._shared, *self._frontier.permits())
+
+
+def tell_permits(shared: SharedState, granted: int, used: int) -> None:
+    """Tell the workers of a machine how many permits it has."""
+    shared.set_limit(1 + used, 1 + granted)  # one more of both: a limit of 0 would be none

@@ -149,6 +149,13 @@ class Rendering:
             host_queue.subresources.pop(0)
         return None
 
+    def withdraw(self, host_queue: HostQueue) -> None:
+        """Let a host that another worker has now be asked for nothing that pages wait for."""
+        for target in host_queue.subresources:
+            if target.row in self._asked:
+                self._refuse(target, "not-mine")
+        host_queue.subresources.clear()
+
     def receive(self, answer: Answer) -> None:
         """Pass the answer to a subresource on: into the archive, and to the page that waits for it."""
         ask = self._asked.pop(answer.target.row, None)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from lycosa import clock
 from lycosa.config.settings import LimitSettings, RecrawlSettings
 from lycosa.frontier.contract import RunFrontier
 from lycosa.intake.revisits import HOUR_S, step_of
@@ -22,15 +23,26 @@ Say = Callable[[str], None]
 
 
 def begin(
-    frontier: RunFrontier, recrawl: RecrawlSettings, *, anew: bool, everything: bool, limits: LimitSettings
+    frontier: RunFrontier,
+    recrawl: RecrawlSettings,
+    *,
+    anew: bool,
+    everything: bool,
+    limits: LimitSettings,
+    due: float = 0.0,
 ) -> list[str]:
-    """Begin the next round if one is asked for and the last one is finished; returns what was done, for people."""
+    """Begin the next round if one is asked for and the last one is finished; returns what was done, for people.
+
+    `due`: the time that was waited for, with other machines: one of them may have begun the round, and ended it.
+    """
     last, notes = frontier.rounds()[-1], []
+    if anew and 0 < due <= last.started:
+        anew = False
     if anew and last.ended is None and frontier.pending():
         notes.append(f"Round {last.round} was not finished: it is continued, and the next one begins after it.")
     elif anew:
         number = frontier.begin_round(
-            now=time.time(), step_s=step_of(recrawl), everything=everything or not recrawl.adapt
+            now=clock.now(), step_s=step_of(recrawl), everything=everything or not recrawl.adapt
         )
         notes.append(f"Round {number} begins.")
     opened = frontier.open_round(
@@ -44,7 +56,7 @@ def begin(
 
 def end(frontier: RunFrontier, ended_by: str) -> None:
     """Record whether the round is finished."""
-    frontier.end_round(now=time.time() if ended_by in ("", "limit") else None, why=ended_by)
+    frontier.end_round(now=clock.now() if ended_by in ("", "limit") else None, why=ended_by)
 
 
 def next_start(frontier: RunFrontier, recrawl: RecrawlSettings, *, began: float, ended_by: str) -> float:

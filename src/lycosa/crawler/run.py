@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -67,6 +68,7 @@ class CrawlOptions(Struct, frozen=True):
     forget_machine: str = ""  # of those that share the crawl: it is gone, and what only it held is fetched again
     full: bool = False  # the rounds visit every page, due or not
     rounds: int = 0  # with a period, end after so many; 0: go on until stopped
+    due: float = 0.0  # when the next round was to begin that was waited for
     quiet: bool = False
     quarry: Quarry | None = None  # the object that mission.hunted names, where it is at hand already
     output: TextIO | None = None  # where progress goes; None: standard error
@@ -108,10 +110,11 @@ def run(
             ):
                 _record_state(held, folder)
                 return report
-            if not rounds.wait(report.next_round, progress.say):
+            ahead_s = time.time() - clock.now() if is_shared else 0.0  # of the server, by whose clock rounds begin
+            if not rounds.wait(report.next_round + ahead_s, progress.say):
                 _record_state(held, folder)
                 return replace(report, ended_by="interrupt", exit_code=130)
-            options = replace(options, new=False, recrawl=True, retry=False)
+            options = replace(options, new=False, recrawl=True, retry=False, due=report.next_round)
 
 
 def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptions]:
@@ -200,6 +203,7 @@ def _prepare(
         anew=options.recrawl and not created,
         everything=options.full,
         limits=mission.limits,
+        due=options.due,
     )
     known = 0 if created else len(frontier.given_seeds())
     retried = retry_failed(frontier) if options.retry and not created else []  # first: a failed seed is added anew

@@ -21,12 +21,13 @@ from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
 from lycosa.crawler.batch_commit import BATCH_PAGES, INBOX_S, BatchTiming, BatchWriter, give_up
 from lycosa.crawler.best_first_scheduler import BestFirstScheduler
+from lycosa.crawler.cluster_limit import tell_permits
 from lycosa.crawler.page_limit import PageLimit
 from lycosa.crawler.rendering import Rendering
 from lycosa.crawler.target_loading import QueueFiller, TargetLoader
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
-from lycosa.frontier.contract import LeaseLost, WorkerFrontier
+from lycosa.frontier.contract import LeaseLost, PermitsGone, WorkerFrontier
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.link_scoring import LinkScoring
@@ -189,7 +190,8 @@ class Worker:
         """Lease partitions until so many are held, and wake the hosts in them that have something to fetch."""
         asked = time.monotonic()
         leased = self.frontier.lease(self.place.owner, want=want, now=now, ttl_s=self.place.lease_s)
-        self._sure_until = asked + self.place.lease_s
+        if not self.partitions.parts:  # else it is the renewal that says whether those held before are held still
+            self._sure_until = asked + self.place.lease_s
         self.partitions.hold([*self.partitions.parts, *leased])
         taken = set(leased)
         for host_queue in self._queues_in(taken):
@@ -218,7 +220,11 @@ class Worker:
         for answer in answers:
             self._receive(answer, now)
         for answer, rendered in self.rendering.turn():
-            self._process_page(answer, self.scheduler.by_host[answer.target.host], rendered)
+            host_queue = self.scheduler.by_host[answer.target.host]
+            if answer.target.row in host_queue.held:
+                self._process_page(answer, host_queue, rendered)
+            else:
+                self._drop(answer)
         if self._is_commit_due(now):
             self._commit(now)
         if self.best_first is not None and self.best_first.is_cycle_over(self.client.in_flight, now):
@@ -240,6 +246,9 @@ class Worker:
             target = self._next_target(host_queue)
             if target is None:
                 continue
+            if time.monotonic() >= self._sure_until:  # the database was waited for
+                self._put_back(target, host_queue)
+                return
             host_queue.begin(now)
             self.shared.add(self.place.slot, Cell.REQUESTS, 1)
             if target.purpose is Purpose.PAGE:
@@ -249,6 +258,17 @@ class Worker:
                 self._receive(refused, now)
             self.scheduler.enlist(host_queue)
             room -= 1
+
+    def _put_back(self, target: Target, host_queue: HostQueue) -> None:
+        """Let a target that was chosen wait until it is known that its host is still ours."""
+        if target.purpose is Purpose.PAGE:
+            host_queue.targets.appendleft(target)
+            self._redeem_permits([Outcome(target.row, host_queue.host, State.PENDING)], set())
+        elif target.purpose is Purpose.ROBOTS:
+            host_queue.robots_requests.insert(0, target)
+        else:
+            host_queue.subresources.insert(0, target)
+        self.scheduler.enlist(host_queue)
 
     def _next_target(self, host_queue: HostQueue) -> Target | None:
         """What a host is asked next: robots.txt before pages; None when it has nothing to do or must wait."""
@@ -310,7 +330,9 @@ class Worker:
             self._tell_unreachable(target, answer.failure)
         if answer.failure in HOST_FAILURES and self.best_first is not None and _is_first_try(target, host_queue):
             self.best_first.learn_unreachable(host_queue)
-        if target.purpose is Purpose.PAGE and answer.failure == "disk":
+        if target.purpose is Purpose.PAGE and target.row not in host_queue.held:
+            self._drop(answer)
+        elif target.purpose is Purpose.PAGE and answer.failure == "disk":
             self._wait_for_room(answer, host_queue)
         else:
             self._dispatch(answer, host_queue, now)
@@ -350,6 +372,12 @@ class Worker:
         elif is_counted(outcome) and answer.target.via != "sitemap":
             host_queue.pages += 1
             self.shared.add(self.place.slot, Cell.PAGES, 1)
+
+    def _drop(self, answer: Answer) -> None:
+        """Forget a page of a host that another worker took over while it was under way: that one fetches it."""
+        if answer.spool:
+            os.unlink(answer.spool)
+        self._redeem_permits([Outcome(answer.target.row, answer.target.host, State.PENDING)], set())
 
     def _wait_for_room(self, answer: Answer, host_queue: HostQueue) -> None:
         """Let a page whose body did not fit onto the disk wait until there is room: the fault is ours alone."""
@@ -420,14 +448,34 @@ class Worker:
                 self._redeem_permits(gone, {outcome.row for outcome in gone})
                 self._let_go(gone)
                 self._lose(lost.parts)
+            except PermitsGone as lack:
+                self._fetch_again(batch)
+                tell_permits(self.shared, lack.granted, lack.used)
+
+    def _fetch_again(self, batch: Batch) -> None:
+        """Take all pages out of a batch that may not be stored now, as other machines got the permits for them."""
+        gone = give_up(batch, {part_of(outcome.host) for outcome in batch.outcomes}, self.rules.traps)
+        self.intake.links.forget()
+        self._redeem_permits(gone, {outcome.row for outcome in gone})
+        self._let_go(gone)
+        for host in {outcome.host for outcome in gone}:
+            self._touched.add(host)
+            self._wake(host)
 
     def _lose(self, parts: Set[int]) -> None:
         """Leave to another worker what it took over."""
         self.partitions.lose(parts)
         self._leaving -= parts
         for host_queue in self._queues_in(parts):
-            host_queue.requeue()
-            host_queue.dry = True
+            self._leave_alone(host_queue)
+            host_queue.held.clear()
+
+    def _leave_alone(self, host_queue: HostQueue) -> None:
+        """Ask a host for nothing more: it is another worker's, or soon will be."""
+        host_queue.requeue()
+        host_queue.dry = True
+        self.robots_cache.withdraw(host_queue)
+        self.rendering.withdraw(host_queue)
 
     def _let_go(self, outcomes: list[Outcome]) -> None:
         """Give what was committed back to the frontier; remember when the first of it is to be tried again."""
@@ -539,8 +587,7 @@ class Worker:
         elif len(self.partitions.parts) > share:
             self._leaving = set(self.partitions.parts[share:])
             for host_queue in self._queues_in(self._leaving):
-                host_queue.requeue()
-                host_queue.dry = True
+                self._leave_alone(host_queue)
         elif len(self.partitions.parts) < share:
             self._lease(share, now)
 

@@ -49,6 +49,18 @@ class LeaseLost(Exception):
         self.parts = frozenset(parts)
 
 
+class PermitsGone(Exception):
+    """A batch has more pages than its machine has permits, as others got them; nothing of what was fetched was written.
+
+    `granted` and `used` are what the machine has.
+    """
+
+    def __init__(self, granted: int, used: int) -> None:
+        super().__init__(f"{granted - used} permits are left")
+        self.granted = granted
+        self.used = used
+
+
 class Summary(Struct):
     """Figures for the end of a crawl, the largest first."""
 
@@ -223,7 +235,11 @@ class WorkerFrontier(FrontierStatistics, Protocol):
         """Archive file, offset and length of the record that holds this content."""
 
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
-        """End all pending URLs of a host, or those that begin with `under`, with this state; returns how many."""
+        """End all pending URLs of a host, or those that begin with `under`, with this state; returns how many.
+
+        Where machines share the frontier, a worker that has lost the host changes nothing, here and in `readmit`,
+        `due` and `inbox`.
+        """
 
     def readmit(self, host: str, reason: str, *, limit: int) -> int:
         """Make pending the best of a host's URLs that were rejected for this reason; returns how many."""
@@ -248,7 +264,10 @@ class RunFrontier(FrontierStatistics, Protocol):
         """Take all partitions from the workers of this machine: a new run begins."""
 
     def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
-        """Begin the next round, which counts as `step_s` at least, however soon it follows; returns its number."""
+        """Begin the next round, which counts as `step_s` at least, however soon it follows; returns its number.
+
+        Where another machine has just begun it, it is that one; other machines lose their leases.
+        """
 
     def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
         """Make pending what the round visits, if that is not done yet; returns how many URLs that are.
@@ -387,19 +406,19 @@ class SharedFrontier(Frontier, Protocol):
         """Whether workers of other machines hold leases."""
 
     def limit_pages(self) -> None:
-        """Let every commit of this object use permits for what it stores."""
+        """Let every commit of this object use permits for what it stores, or raise `PermitsGone`."""
 
     def begin_permits(self) -> None:
         """Let this machine begin without permits."""
 
     def grant_permits(self, *, limit: int, want: int) -> int:
-        """Get up to `want` permits to store a page; returns how many."""
+        """Get up to `want` permits to store a page; returns how many: none while no worker here has leases."""
 
     def return_permits(self, count: int) -> None:
         """Give back permits that this machine has no use for."""
 
-    def stored_here(self) -> int:
-        """The pages that this machine has stored under its permits."""
+    def permits(self) -> tuple[int, int]:
+        """How many permits this machine was granted, and how many of them its pages have used."""
 
     def moved_warcs(self) -> list[WarcRow]:
         """The archive files of this machine that are in the store; `warcs` has the others."""

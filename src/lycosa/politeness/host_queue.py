@@ -190,9 +190,9 @@ class HostQueue:
     def come_back(self, row: HostRow) -> None:
         """Go on after another worker had the host: rest as that one would have, and hold nothing from before."""
         self.requeue()
-        if not self.active:
-            self.held.clear()
+        self.held.clear()
         self.next_at = max(self.next_at, row.next_at)
+        self.back_off_s = max(self.back_off_s, row.delay_s)
         self.pages = row.pages
 
     def requeue(self) -> None:

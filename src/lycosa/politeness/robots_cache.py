@@ -89,6 +89,18 @@ class RobotsCache:
         self._ask(host_queue, origin, f"{origin}/robots.txt")
         return None
 
+    def withdraw(self, host_queue: HostQueue) -> None:
+        """Let a host that another worker has now not be asked for its own robots.txt: that worker asks for it."""
+        kept = []
+        for request in host_queue.robots_requests:
+            origins = self._waiting.pop(request.url)
+            own = {origin for origin in origins if urls.host_of(origin + "/") == host_queue.host}
+            host_queue.fetching_robots -= own
+            if others := [origin for origin in origins if origin not in own]:
+                self._waiting[request.url] = others
+                kept.append(request)
+        host_queue.robots_requests = kept
+
     def receive(self, answer: Answer, now: float) -> None:
         """Resolve the answer for a robots.txt: follow its redirect, try again, or adopt what it says."""
         target = answer.target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from lycosa import urls
 from lycosa.frontier.contract import POISON, Judge
@@ -16,6 +16,8 @@ CHUNK = 5_000  # rows of one transaction
 
 _Opened = list[tuple[int, int, str]]  # row number, state and reason
 _Renamed = list[tuple[int, str, str]]  # row number, reason before and now
+#: Of partitions those that the worker holds: what is another's now is not changed.
+_KeepHeld = Callable[[Iterable[int]], list[int]]
 
 _DUE = """
 WITH found AS (
@@ -45,14 +47,14 @@ INSERT INTO inbox SELECT DISTINCT url.part, url.host
 FROM unnest(%s::smallint[], %s::bigint[]) AS opened (part, n) JOIN url USING (part, n) ON CONFLICT DO NOTHING"""
 
 
-def wake_due(connection: PostgresConnection, parts: Iterable[int], now: float) -> list[str]:
+def wake_due(connection: PostgresConnection, parts: Iterable[int], now: float, *, keep_held: _KeepHeld) -> list[str]:
     """Make pending what has waited long enough; returns its hosts."""
     hosts: set[str] = set()
     parts = list(parts)
 
     def write() -> int:
         counts, total = ShardedCounts(), 0
-        for name, reason, count in connection.rows(_DUE, (parts, now, CHUNK)):
+        for name, reason, count in connection.rows(_DUE, (keep_held(parts), now, CHUNK)):
             counts.state(State.WAITING, reason, -count)
             hosts.add(name)
             total += count
@@ -60,15 +62,20 @@ def wake_due(connection: PostgresConnection, parts: Iterable[int], now: float) -
         counts.write(connection)
         return total
 
-    while connection.value("SELECT 1 FROM url WHERE state = 9 AND part = ANY(%s) AND due <= %s LIMIT 1", (parts, now)):
-        connection.write(write)
+    sql = "SELECT 1 FROM url WHERE state = 9 AND part = ANY(%s) AND due <= %s LIMIT 1"
+    while connection.value(sql, (parts, now)) and connection.write(write):
+        pass
     return sorted(hosts, key=host_key)
 
 
-def end_host(connection: PostgresConnection, host: str, reason: str, *, state: int, under: str) -> int:
+def end_host(
+    connection: PostgresConnection, host: str, reason: str, *, state: int, under: str, keep_held: _KeepHeld
+) -> int:
     """End the pending URLs of a host that begin with `under`."""
 
     def write() -> int:
+        if not keep_held([part_of(host)]):
+            return 0
         values = (part_of(host), host_key(host), under, CHUNK, int(state), reason)
         count = connection.run(_END_HOST, values)
         counts = ShardedCounts()
@@ -83,10 +90,12 @@ def end_host(connection: PostgresConnection, host: str, reason: str, *, state: i
     return total
 
 
-def readmit(connection: PostgresConnection, host: str, reason: str, *, limit: int) -> int:
+def readmit(connection: PostgresConnection, host: str, reason: str, *, limit: int, keep_held: _KeepHeld) -> int:
     """Make pending the best URLs of a host that were rejected for this reason."""
 
     def write() -> int:
+        if not keep_held([part_of(host)]):
+            return 0
         rows = connection.rows(_REFUSED, (part_of(host), host_key(host), reason, limit))
         open_rows(connection, [(n, State.REJECTED, reason) for (n,) in rows], notify=False)
         return len(rows)

@@ -44,6 +44,8 @@ _ALIVE: dict[str, Any] = {
 }
 _OPTIONS = "-c client_min_messages=warning -c idle_in_transaction_session_timeout=60000 -c lock_timeout=30000"
 
+_ROUND = "SELECT value FROM meta WHERE key = 'round'"
+
 
 class RefusedValue(CollectionError):
     """A text or number that the database cannot hold, such as NUL."""
@@ -80,12 +82,16 @@ class PostgresConnection:
             if not self._is_known:
                 schema.check_version(db, self.name)
                 self._is_known = True
-            self.round = int(db.execute("SELECT value FROM meta WHERE key = 'round'").fetchone()[0])  # type: ignore[index]
+            self.round = int(db.execute(_ROUND).fetchone()[0])  # type: ignore[index]
         except BaseException:
             db.close()
             raise
         self.opened += 1
         return db
+
+    def learn_round(self) -> None:
+        """Let the round be the one of now."""
+        self.round = int(self.value(_ROUND))
 
     def close(self) -> None:
         if self._db is not None:

@@ -6,7 +6,6 @@ it does not ask for again. What was committed survives a kill of any worker, mac
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -16,7 +15,17 @@ import psycopg
 from lycosa import urls
 from lycosa.errors import LycosaError
 from lycosa.frontier import link_codec
-from lycosa.frontier.contract import Judge, LeaseLost, MachineFigures, MachineStatus, RoundRow, Span, Summary, UrlRow
+from lycosa.frontier.contract import (
+    Judge,
+    LeaseLost,
+    MachineFigures,
+    MachineStatus,
+    PermitsGone,
+    RoundRow,
+    Span,
+    Summary,
+    UrlRow,
+)
 from lycosa.frontier.depths import Unpack
 from lycosa.frontier.partitions import host_key, part_of, spans
 from lycosa.frontier.postgres import (
@@ -35,6 +44,7 @@ from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, 
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.row_numbers import RowNumbers
 from lycosa.frontier.postgres.schema import NUMBERS, part_of_row
+from lycosa.frontier.postgres.shared_state import read_clock
 from lycosa.frontier.seen import Seen
 from lycosa.frontier.utf8 import cleaned
 from lycosa.model import (
@@ -172,9 +182,8 @@ class PostgresFrontier:
         check_name(name)
         try:
             with connect(address) as connection:
-                return schema.create(
-                    connection, name, mission_toml=mission_toml, now=time.time() if now is None else now
-                )
+                began = read_clock(connection) if now is None else now
+                return schema.create(connection, name, mission_toml=mission_toml, now=began)
         except psycopg.Error as problem:
             raise translate(problem) from problem
 
@@ -202,7 +211,13 @@ class PostgresFrontier:
     # Leases
 
     def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
-        parts = self._write(lambda: self._leases.acquire(self._connection, owner, want=want, now=now, ttl_s=ttl_s))
+        def write() -> list[int]:
+            parts = self._leases.acquire(self._connection, owner, want=want, now=now, ttl_s=ttl_s)
+            if parts:
+                self._connection.learn_round()  # another one may have begun while it held nothing
+            return parts
+
+        parts = self._write(write)
         if parts:
             self._numbers = RowNumbers()  # higher ones than whoever held them gave: what that one found stays first
         return parts
@@ -213,6 +228,10 @@ class PostgresFrontier:
     def release(self, owner: str, parts: Iterable[int]) -> None:
         given = list(parts)
         self._write(lambda: self._leases.release(self._connection, owner, given))
+
+    def _keep_held(self, parts: Iterable[int]) -> list[int]:
+        """Those of these partitions that nobody has taken from this worker, until the transaction ends."""
+        return self._leases.keep_held(self._connection, parts)
 
     def share(self) -> int | None:
         return self._connection.read(lambda: self._leases.share(self._connection, 0.0))
@@ -235,7 +254,7 @@ class PostgresFrontier:
     # Page limit
 
     def limit_pages(self) -> None:
-        """Let every commit of this object use permits for what it stores."""
+        """Let every commit of this object use permits for what it stores, or raise `PermitsGone`."""
         self._limited = True
 
     def begin_permits(self) -> None:
@@ -243,7 +262,7 @@ class PostgresFrontier:
         self._write(lambda: permits.begin(self._connection, self.machine))
 
     def grant_permits(self, *, limit: int, want: int) -> int:
-        """Get up to `want` permits to store a page; returns how many."""
+        """Get up to `want` permits to store a page; returns how many: none while no worker here has leases."""
         return self._write(lambda: permits.grant(self._connection, self.machine, limit=limit, want=want))
 
     def return_permits(self, count: int) -> None:
@@ -251,9 +270,9 @@ class PostgresFrontier:
         self._write(lambda: permits.give_back(self._connection, self.machine, count))
 
     @_reading
-    def stored_here(self) -> int:
-        """The pages that this machine has stored under its permits."""
-        return permits.used(self._connection, self.machine)
+    def permits(self) -> tuple[int, int]:
+        """How many permits this machine was granted, and how many of them its pages have used."""
+        return permits.count(self._connection, self.machine)
 
     # Machines
 
@@ -281,7 +300,7 @@ class PostgresFrontier:
     # Rounds
 
     def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
-        return rounds.begin(self._connection, now=now, step_s=step_s, everything=everything)
+        return rounds.begin(self._connection, machine=self.machine, now=now, step_s=step_s, everything=everything)
 
     def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
         return rounds.open_due(self._connection, max_s=max_s, pages=pages, host_pages=host_pages)
@@ -324,7 +343,7 @@ class PostgresFrontier:
 
     @_reading
     def due(self, parts: Iterable[int], now: float) -> list[str]:
-        return bulk_updates.wake_due(self._connection, parts, now)
+        return bulk_updates.wake_due(self._connection, parts, now, keep_held=self._keep_held)
 
     @_reading
     def next_due(self, parts: Iterable[int]) -> float | None:
@@ -337,7 +356,7 @@ class PostgresFrontier:
         asked = "SELECT 1 FROM inbox WHERE part = ANY(%s) LIMIT 1"
         if not self._connection.read(lambda: self._connection.value(asked, (wanted,))):
             return []
-        return [name for (name,) in self._write(lambda: self._connection.rows(_INBOX, (wanted,)))]
+        return [name for (name,) in self._write(lambda: self._connection.rows(_INBOX, (self._keep_held(wanted),)))]
 
     # Results in
 
@@ -370,7 +389,10 @@ class PostgresFrontier:
         if batch.discoveries or batch.trap_counts:
             again, woken = self._write(lambda: self._add(batch, owner, max_depth))
             batch.trap_counts = {}  # where the rest must be tried again, these are counted
-        held, writer = self._write(lambda: self._conclude(batch, again, owner, max_depth))
+        try:
+            held, writer = self._write(lambda: self._conclude(batch, again, owner, max_depth))
+        except PermitsGone:
+            raise PermitsGone(*self.permits()) from None
         own = {host for host in woken | writer.woken if part_of(host) in held}
         return Committed(woken_hosts=own, duplicates=writer.duplicates, stored=writer.stored)
 
@@ -398,7 +420,7 @@ class PostgresFrontier:
             writer = self._make_writer(held, max_depth)
             writer.write(batch, again)
             if self._limited and writer.stored and not permits.use(self._connection, self.machine, writer.stored):
-                raise LeaseLost({part_of(outcome.host) for outcome in batch.outcomes})
+                raise PermitsGone(0, 0)
             writer.finish()
         return held, writer
 
@@ -451,10 +473,12 @@ class PostgresFrontier:
     # Ending and opening URLs anew
 
     def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
-        return bulk_updates.end_host(self._connection, host, reason, state=state, under=under)
+        return bulk_updates.end_host(
+            self._connection, host, reason, state=state, under=under, keep_held=self._keep_held
+        )
 
     def readmit(self, host: str, reason: str, *, limit: int) -> int:
-        return bulk_updates.readmit(self._connection, host, reason, limit=limit)
+        return bulk_updates.readmit(self._connection, host, reason, limit=limit, keep_held=self._keep_held)
 
     def set_aside(self, n: int, reason: str) -> None:
         bulk_updates.end_one(self._connection, n, reason)
@@ -563,7 +587,7 @@ class PostgresFrontier:
         again = 0
         for name, size in names:  # the pages first: a kill in between finds the file again
             again += self.requeue_archive(name, ((0, size),))
-            self._write(lambda name=name: segments.forget(self._connection, machine, name))  # type: ignore[misc]
+            self._write(lambda file=(name, size): segments.forget(self._connection, machine, *file))  # type: ignore[misc]
         return len(names), again
 
     @_reading

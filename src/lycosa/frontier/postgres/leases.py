@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.frontier.postgres.connection import PostgresConnection
 
+LOCK = "LOCK TABLE lease IN SHARE ROW EXCLUSIVE MODE"
 _SERVER_TIME = "extract(epoch FROM clock_timestamp())"
 _ENTER = """
 INSERT INTO holder (owner, token) VALUES (%s, %s)
@@ -21,6 +22,8 @@ ON CONFLICT (owner) DO UPDATE SET token = excluded.token, version = holder.versi
 _FREE = """
 SELECT lease.part, lease.owner FROM lease LEFT JOIN holder USING (owner)
 WHERE owner = '' OR owner = %s OR holder.owner IS NULL OR until <= %s ORDER BY owner NOT IN ('', %s), part"""
+
+_ROB = "UPDATE holder SET version = version + 1 WHERE owner = ANY(%s)"
 
 
 class PostgresLeases:
@@ -30,6 +33,7 @@ class PostgresLeases:
         self._uses_server_clock = uses_server_clock
         self._held: frozenset[int] = frozenset()
         self._version = -1  # below 0: nothing was leased yet, or all is lost
+        self._owner = ""  # who leased last
         self._token = os.urandom(8).hex()
 
     def _now(self, connection: PostgresConnection, now: float) -> float:
@@ -37,7 +41,8 @@ class PostgresLeases:
 
     def acquire(self, connection: PostgresConnection, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
         """Lease free and then late partitions, neighbours first, until `want` are held."""
-        connection.run("LOCK TABLE lease IN SHARE ROW EXCLUSIVE MODE")  # takers go one after the other
+        connection.run(LOCK)  # takers go one after the other
+        self._owner = owner
         now = self._now(connection, now)
         mine = self.held(connection, owner)
         if self._version < 0:
@@ -45,10 +50,12 @@ class PostgresLeases:
             mine = frozenset()
         free = [row for row in connection.rows(_FREE, (owner, now, owner)) if row[0] not in mine]
         taken = free[: max(0, want - len(mine))]
-        robbed = sorted({holder for _, holder in taken} - {"", owner})
-        if robbed:
-            connection.rows("SELECT 1 FROM holder WHERE owner = ANY(%s) ORDER BY owner FOR UPDATE", (robbed,))
-            connection.run("UPDATE holder SET version = version + 1 WHERE owner = ANY(%s)", (robbed,))
+        late = sorted({holder for _, holder in taken} - {"", owner})
+        if late:
+            sql = "SELECT owner, until FROM holder WHERE owner = ANY(%s) ORDER BY owner FOR UPDATE"
+            back = {holder for holder, until in connection.rows(sql, (late,)) if until > now}  # since the look for them
+            taken = [(part, holder) for part, holder in taken if holder not in back]
+            connection.run(_ROB, ([holder for holder in late if holder not in back],))
         parts = [part for part, _ in taken]
         connection.run("UPDATE lease SET owner = %s WHERE part = ANY(%s)", (owner, parts))
         sql = "UPDATE holder SET until = greatest(until, %s) WHERE owner = %s RETURNING version"
@@ -68,6 +75,13 @@ class PostgresLeases:
             self._held &= {part for (part,) in rows}
             self._version = row[0]
         return self._held
+
+    def keep_held(self, connection: PostgresConnection, parts: Iterable[int]) -> list[int]:
+        """Those of these partitions that the worker still holds, as `held`; all, where it is no worker that asks."""
+        if not self._owner:
+            return list(parts)
+        held = self.held(connection, self._owner)
+        return [part for part in parts if part in held]
 
     def share(self, connection: PostgresConnection, now: float) -> int:
         """How many partitions each worker is to hold, so that all that live have as many."""
@@ -93,6 +107,15 @@ class PostgresLeases:
         owners, matches = f"{machine}:", "starts_with(owner, %s)"
         if slot is not None:
             owners, matches = f"{machine}:{slot}", "owner = %s"
-        connection.run("LOCK TABLE lease IN SHARE ROW EXCLUSIVE MODE")
+        connection.run(LOCK)
         connection.run(f"UPDATE lease SET owner = '' WHERE {matches}", (owners,))
         connection.run(f"UPDATE holder SET version = version + 1, until = 0 WHERE {matches}", (owners,))
+
+
+def clear_others(connection: PostgresConnection, *, machine: str) -> None:
+    """Take the partitions from the workers of all other machines, within a transaction of the caller."""
+    connection.run(LOCK)
+    connection.run("UPDATE lease SET owner = '' WHERE NOT starts_with(owner, %s)", (f"{machine}:",))
+    connection.run(
+        "UPDATE holder SET version = version + 1, until = 0 WHERE NOT starts_with(owner, %s)", (f"{machine}:",)
+    )

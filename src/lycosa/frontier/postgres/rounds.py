@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lycosa.frontier.contract import EVENTS, POISON, REFUSALS, REOPENED_BY_ROUNDS, RoundRow
 from lycosa.frontier.partitions import PARTITIONS
+from lycosa.frontier.postgres import leases
 from lycosa.frontier.postgres.connection import PostgresConnection
 from lycosa.frontier.postgres.counters import ShardedCounts
 from lycosa.frontier.postgres.schema import NUMBERS
@@ -42,13 +43,22 @@ changed AS (
         retries = 0
     FROM opened WHERE url.part = opened.part AND url.n = opened.n)
 SELECT state, reason, count(*) FROM opened GROUP BY 1, 2"""
+_LAST = "SELECT round, opened < upto FROM round ORDER BY round DESC LIMIT 1"
 _ROUNDS = "SELECT round, at, started, ended, why, everything FROM round ORDER BY round"
 
 
-def begin(connection: PostgresConnection, *, now: float, step_s: float, everything: bool) -> int:
-    """Begin the next round; nothing is pending for it yet."""
+def begin(connection: PostgresConnection, *, machine: str, now: float, step_s: float, everything: bool) -> int:
+    """Begin the round after the one that is known here, if no other machine has; nothing is pending for it yet.
+
+    A machine that is away loses its leases, so that it writes nothing to the round before.
+    """
 
     def write() -> int:
+        connection.run(leases.LOCK)  # machines that begin it together do so one after the other
+        last, is_opening = connection.row(_LAST)
+        if last > connection.round or is_opening:
+            return int(last)
+        leases.clear_others(connection, machine=machine)
         number = int(connection.value(_BEGIN, {"now": now, "step": step_s, "everything": everything}))
         connection.run("UPDATE round SET upto = %s WHERE round = %s", (PARTITIONS, number))
         connection.run("UPDATE meta SET value = %s WHERE key = 'round'", (str(number),))

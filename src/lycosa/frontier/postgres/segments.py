@@ -44,6 +44,7 @@ def unplaced(connection: PostgresConnection, machine: str) -> list[tuple[str, in
     return rows
 
 
-def forget(connection: PostgresConnection, machine: str, name: str) -> None:
-    """Forget a file whose pages are fetched again."""
-    connection.run("DELETE FROM warc WHERE name = %s AND machine = %s AND place = ''", (name, machine))
+def forget(connection: PostgresConnection, machine: str, name: str, size: int) -> None:
+    """Forget a file whose pages are fetched again; not one that has grown: its machine is back."""
+    sql = "DELETE FROM warc WHERE name = %s AND machine = %s AND place = '' AND size = %s"
+    connection.run(sql, (name, machine, size))
