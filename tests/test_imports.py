@@ -16,7 +16,7 @@ import lycosa
 SOURCE = Path(lycosa.__file__).parent
 
 #: What every room may import: the nouns everybody uses.
-GROUND = ("model", "urls", "errors", "reasons", "clock", "disk", "process", "version")
+GROUND = ("model", "urls", "errors", "reasons", "clock", "disk", "extras", "process", "version")
 
 #: Each room with the rooms that it imports, in the order in which things flow: a room imports only what is above it.
 #: The stages (fetch, parse, render, judge, frontier, archive) import no other stage.
@@ -28,6 +28,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "model": (),
     "disk": ("errors",),
+    "extras": ("errors",),
     "urls": (),
     "config": ("errors", "urls"),
     "text": ("errors",),

@@ -1,6 +1,7 @@
 """Makes or renews the environment that ./lycosa and ./test run in; standard library only.
 
-In: the checkout, the folder of the environment, run or dev, the stamp to leave when all is done. Out: exit code 0.
+In: the checkout, the folder of the environment, run, dev or the name of an extra, the stamp to leave when all is done.
+Out: exit code 0.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ def works(env: Path, root: Path) -> bool:
 
 
 def find_wanted(root: Path, *, kind: str) -> list[str]:
-    """What is installed: the checkout itself, and for dev what its tests need."""
-    wanted = ["--editable", str(root)]
-    if kind == "dev":
-        # `pip install --group dev` would do, but needs a newer pip than the one that comes with Python 3.11.
-        wanted += tomllib.loads((root / "pyproject.toml").read_text())["dependency-groups"]["dev"]
-    return wanted
+    """What is installed: the checkout itself, and for dev what its tests need; or what an extra needs."""
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    if kind not in ("run", "dev"):
+        return list(project["project"]["optional-dependencies"][kind])
+    # `pip install --group dev` would do, but needs a newer pip than the one that comes with Python 3.11.
+    return ["--editable", str(root), *(project["dependency-groups"]["dev"] if kind == "dev" else [])]
 
 
 def install(env: Path, root: Path, *, kind: str) -> bool:
@@ -77,7 +78,10 @@ def main(root: Path, env: Path, kind: str, stamp: str) -> int:
     with alone(env.parent):
         if marker.is_file() and marker.read_text() == stamp and os.access(env / "bin/python", os.X_OK):
             return 0
-        tell(f"setting up {env} (only now, and when what it needs changes)")
+        if kind in ("run", "dev"):
+            tell(f"setting up {env} (only now, and when what it needs changes)")
+        else:
+            tell(f"installing {', '.join(find_wanted(root, kind=kind))} (only now)")
         if not works(env, root):
             try:
                 venv.create(env, with_pip=True, clear=True, symlinks=True)

@@ -16,7 +16,14 @@ from lycosa.errors import UsageError
 
 @pytest.mark.parametrize(
     "address",
-    ["s3://key:secret@bucket/x", "s3://bucket/x?AWSAccessKeyId=1", "ftp://bucket/x", "s3://", "https://bucket/x"],
+    [
+        "s3://key:secret@bucket/x",
+        "s3://bucket/x?AWSAccessKeyId=1",
+        "ftp://bucket/x",
+        "s3://",
+        "https://bucket/x",
+        "az://x",
+    ],
 )
 def test_an_address_that_is_no_store_or_has_credentials_is_refused(address: str) -> None:
     """The sentence says what is allowed and does not repeat a secret."""
@@ -32,6 +39,37 @@ def test_addresses_of_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert check_store("gs://bucket") == "gs://bucket"
     assert check_store("az://account/container/x") == "az://account/container/x"
     assert check_store("shared") == str(tmp_path / "shared")
+
+
+def test_an_address_in_azure_names_account_and_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library's own addresses have the container alone."""
+    opened: dict[str, object] = {}
+    obstore = pytest.importorskip("obstore")
+    monkeypatch.setattr(obstore.store, "from_url", lambda address, **more: opened.update(more, address=address))
+    monkeypatch.setattr("lycosa.archive.segment_store._users", set())
+    open_store("az://account/container/a/b")
+    assert (opened["address"], opened["config"]) == ("az://container/a/b", {"account_name": "account"})
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("Error performing PUT http://169.254.169.254/latest/api/token", "put them into the environment, as AWS_"),
+        ("Server returned non-2xx status code: 403 Forbidden: <?xml <Code>InvalidAccessKeyId</Code>", "keys are right"),
+        ("GET http://127.0.0.1:9/x - HTTP error: error sending request", "see that it runs"),
+    ],
+)
+def test_a_store_that_refuses_says_what_to_do(said: str, advice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that lack or are wrong, and an address where nobody is."""
+    obstore = pytest.importorskip("obstore")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise obstore.exceptions.GenericError(said)
+
+    monkeypatch.setattr(obstore.store, "from_url", refuse)
+    monkeypatch.setattr("lycosa.archive.segment_store._users", set())
+    with pytest.raises(StoreFault, match=advice):
+        open_store("s3://bucket/x")
 
 
 def test_a_folder_keeps_segments(tmp_path: Path) -> None:

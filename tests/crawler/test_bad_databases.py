@@ -60,9 +60,19 @@ def refused(said: Said, web: Web, sentence: str) -> None:
 
 
 def test_a_database_that_is_down(web: Web, tmp_path: Path) -> None:
-    """It says that it cannot be reached, and why."""
+    """It says that it cannot be reached, why, and what to do; no folder is left."""
     said = crawl(web, tmp_path / "c", f"postgresql://me@/x?host={tmp_path}")
     refused(said, web, "The database cannot be reached: connection")
+    assert said.output.endswith(
+        "see that the server runs and that its address is right, then give the same command again.\n"
+    )
+    assert not (tmp_path / "c").exists()
+
+
+def test_an_address_that_names_a_collection(web: Web, tmp_path: Path) -> None:
+    """The collection of a crawl is named as its folder, which is not taken for a part of the database's name."""
+    said = crawl(web, tmp_path / "c", "postgresql://me@host/crawls#press")
+    refused(said, web, "is named as its folder (--collection DIR); allowed: postgresql://[USER@]HOST[:PORT]/DATABASE.")
 
 
 def test_an_address_with_a_password(web: Web, tmp_path: Path) -> None:
@@ -81,7 +91,10 @@ def test_a_wrong_password(server: PostgresServer, web: Web, tmp_path: Path, monk
     monkeypatch.setenv("PGPASSWORD", "wrong")
     said = crawl(web, tmp_path / "c", server.address.replace("postgres@", "guarded@"))
     refused(said, web, "password authentication failed")
-    assert "wrong" not in said.output
+    assert "put the right password into the environment as PGPASSWORD" in said.output and "wrong" not in said.output
+    monkeypatch.delenv("PGPASSWORD")
+    said = crawl(web, tmp_path / "c", server.address.replace("postgres@", "guarded@"))
+    refused(said, web, "no password supplied: put the password into the environment as PGPASSWORD")
 
 
 def test_a_database_that_does_not_exist(server: PostgresServer, web: Web, tmp_path: Path) -> None:
@@ -95,6 +108,32 @@ def test_a_read_only_database(server: PostgresServer, web: Web, tmp_path: Path) 
     ask(server, "CREATE DATABASE frozen", "ALTER DATABASE frozen SET default_transaction_read_only = on")
     said = crawl(web, tmp_path / "c", server.address.replace("/postgres?", "/frozen?"))
     refused(said, web, "The database is read-only: a crawl must be able to write to it.")
+
+
+def test_a_user_that_may_only_read(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """It is told what it lacks; with SELECT on tables and sequences it reads all, and cannot crawl."""
+    assert crawl(web, tmp_path / "lent", server.address).code == 0
+    ask(server, "CREATE ROLE reader LOGIN")
+    address = server.address.replace("postgres@", "reader@")
+    words = ("export", "pages", "-c", f"{address}#lent", "-o", str(tmp_path / "pages.csv"))
+    assert "does not let reader look into the collection lent: its owner can GRANT USAGE" in run(*words).output
+    ask(server, "GRANT USAGE ON SCHEMA lent TO reader", "GRANT SELECT ON ALL TABLES IN SCHEMA lent TO reader")
+    said = run(*words)
+    assert said.code == 2 and "granted SELECT on all its tables and sequences" in said.output, said.output
+    ask(server, "GRANT SELECT ON ALL SEQUENCES IN SCHEMA lent TO reader")
+    assert run(*words).code == 0
+    web.asked.clear()
+    said = crawl(web, tmp_path / "two" / "lent", address)
+    refused(said, web, "who crawls must own the collection")
+
+
+def test_a_collection_that_is_not_there(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """Those that are there are named."""
+    assert crawl(web, tmp_path / "there", server.address).code == 0
+    for words in (("status", "-c"), ("query", "SELECT 1", "-c")):
+        said = run(*words, f"{server.address}#nowhere")
+        assert said.code == 2 and "There is no collection nowhere in the database; there are: " in said.output
+        assert "there" in said.output.split("there are: ")[1]
 
 
 def test_a_slow_database(server: PostgresServer, web: Web, tmp_path: Path) -> None:
@@ -149,6 +188,7 @@ def test_two_collections_of_one_name(server: PostgresServer, web: Web, tmp_path:
     web.asked.clear()
     said = crawl(web, tmp_path / "two" / "press", server.address, seed="http://b.test/")
     refused(said, web, "has a collection press already, which began from other seeds (http://a.test/)")
+    assert not (tmp_path / "two" / "press").exists()
     assert crawl(web, tmp_path / "three" / "press", server.address).code == 0
 
 
@@ -217,6 +257,7 @@ def test_a_machine_that_is_gone_with_its_archive_files(server: PostgresServer, w
     words += ["--connect-to", web.connect_to, "--delay", "0", "--workers", "1", "--archive", str(store)]
     said = run(*words)
     assert said.code == 0 and f"--forget-machine {lost} has their pages fetched again" in said.output, said.output
+    assert f"the machine {lost} has 1 archive file that no store has yet" in said.output  # it may be about to move it
     said = run(*words, "--forget-machine", "nobody")
     assert said.code == 2 and f"There is no machine nobody in this collection; there are: {lost}" in said.output
     web.asked.clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +38,12 @@ def web() -> Iterator[Web]:
 
 def options(web: Web) -> dict[str, object]:
     return {"connect_to": [web.connect_to], "delay": 0, "quiet": True, "workers": 1}
+
+
+def run_apart(*words: str) -> str:
+    """What a command says that knows nothing of those before it."""
+    command = [sys.executable, "-m", "lycosa", *words]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120).stdout
 
 
 def bodies(folder: Path) -> dict[str, bytes]:
@@ -99,3 +107,57 @@ def test_two_collections_of_one_name_are_told(address: str, web: Web, tmp_path: 
     assert run("copy", str(tmp_path / "one"), f"{address}#same").code == 0
     said = run("copy", str(tmp_path / "one"), f"{address}#same")
     assert said.code == 2 and "holds URLs already: name another one" in said.output
+
+
+def test_another_collection_is_not_overwritten(address: str, web: Web, tmp_path: Path) -> None:
+    """Neither one of its own nor a copy that went on; a copy that did not is made anew."""
+    web["b.test/"] = html()
+    crawl("http://a.test/", collection=tmp_path / "one", limit=3, **options(web))  # type: ignore[arg-type]
+    crawl("http://b.test/", collection=tmp_path / "other", **options(web))  # type: ignore[arg-type]
+    shared = f"{address}#precious"
+    assert run("copy", str(tmp_path / "one"), shared, "--archive", str(tmp_path / "store")).code == 0
+    for _ in range(2):
+        assert run("copy", shared, str(tmp_path / "copy")).code == 0
+    crawl("http://a.test/", collection=tmp_path / "copy", limit=5, **options(web))  # type: ignore[arg-type]
+    for name, count in (("other", 1), ("copy", 5)):
+        said = run("copy", shared, str(tmp_path / name))
+        assert said.code == 2 and "holds pages that the collection precious of the database does not" in said.output
+        assert len(bodies(tmp_path / name)) == count
+
+
+def test_a_folder_with_other_things_is_refused(address: str, web: Web, tmp_path: Path) -> None:
+    """Nothing is put beside them."""
+    crawl("http://a.test/", collection=tmp_path / "one", limit=3, **options(web))  # type: ignore[arg-type]
+    assert run("copy", str(tmp_path / "one"), f"{address}#guest").code == 0
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "one.txt").write_text("hello")
+    said = run("copy", f"{address}#guest", str(tmp_path / "letters"))
+    assert said.code == 2 and "is not empty and not a collection" in said.output
+    assert [path.name for path in (tmp_path / "letters").iterdir()] == ["one.txt"]
+
+
+def test_what_cannot_be_copied_leaves_no_folder(address: str, web: Web, tmp_path: Path) -> None:
+    """A collection of a newer lycosa is not read as if it were of this one; one that is not there is told."""
+    crawl("http://a.test/", collection=tmp_path / "one", limit=3, **options(web))  # type: ignore[arg-type]
+    assert run("copy", str(tmp_path / "one"), f"{address}#newer").code == 0
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("UPDATE newer.meta SET value = '99' WHERE key = 'schema'")
+    said = run("copy", f"{address}#newer", str(tmp_path / "two"))
+    assert said.code == 2 and "made by a newer lycosa" in said.output
+    assert run("copy", f"{address}#nowhere", str(tmp_path / "two")).code == 2
+    assert not (tmp_path / "two").exists()
+
+
+def test_what_a_machine_had_not_moved_is_extracted_later(address: str, web: Web, tmp_path: Path) -> None:
+    """Documents whose archive file is on another machine's disk are not set aside for good."""
+    outline = Path(__file__).parents[2] / "examples" / "outline.py"
+    shared = ("crawl", "http://a.test/", "--database", address, "--connect-to", web.connect_to, "--delay", "0")
+    words = (*shared, "--workers", "1", "--quiet")
+    assert run(*words, "-c", str(tmp_path / "1" / "late")).code == 0
+    assert run(*words, "-c", str(tmp_path / "2" / "late")).code == 0
+    extract = ("extract", "-c", str(tmp_path / "2" / "late"), "--quarry", f"{outline}:Outline")
+    said = run_apart(*extract)
+    assert "1 archive file is not in a store yet" in said and "unreadable 13" in said, said
+    assert run(*words, "-c", str(tmp_path / "1" / "late"), "--archive", str(tmp_path / "store")).code == 0
+    said = run_apart(*extract)
+    assert "13 records from 13 documents" in said, said

@@ -20,9 +20,16 @@ from typing import Any
 
 from lycosa.disk import make_fault, sync_file, sync_folder
 from lycosa.errors import CollectionError, UsageError
+from lycosa.extras import need
 
 FORM = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://ACCOUNT/CONTAINER/PREFIX or a folder"
-_ADDRESS = re.compile(r"(s3|gs|az)://[^/\s@?#]+(?:/[^\s@?#]*)?")
+_ADDRESS = re.compile(r"((s3|gs)://|az://[^/\s@?#]+/)[^/\s@?#]+(/[^\s@?#]*)?")
+#: Where each kind of store has its keys.
+_KEYS = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "az": "AZURE_STORAGE_ACCOUNT_KEY",
+}
 _CONNECT_S, _REQUEST_S, _RETRY_S = 10, 120, 10
 _READ = 1 << 20
 _PART_BYTES = 16 << 20  # of one request that sends a part of a large file
@@ -165,10 +172,9 @@ class ObjectStore(SegmentStore):
 
     def __init__(self, address: str) -> None:
         self.address = address
-        try:
-            import obstore
-        except ModuleNotFoundError:
-            raise UsageError("An archive store needs the module obstore: pip install 'lycosa[cluster]'.") from None
+        need("obstore", extra="cluster", what="An archive store")
+        import obstore
+
         self._library: Any = obstore
         if _users - {os.getpid()}:
             raise StoreFault(f"The archive store {address} was used before this process was forked.")
@@ -176,6 +182,9 @@ class ObjectStore(SegmentStore):
         options: Any = {"connect_timeout": f"{_CONNECT_S}s", "timeout": f"{_REQUEST_S}s", "allow_http": True}
         retries: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=_RETRY_S)}
         config: Any = find_aws_settings(os.environ) if address.startswith("s3:") else None
+        if address.startswith("az:"):  # the library's addresses have no account
+            account, _, rest = address.removeprefix("az://").partition("/")
+            address, config = f"az://{rest}", {"account_name": account}
         with self._translated():
             self._store: Any = obstore.store.from_url(
                 address, config=config, client_options=options, retry_config=retries
@@ -217,7 +226,19 @@ class ObjectStore(SegmentStore):
         except (OSError, ValueError, self._library.exceptions.BaseError) as error:
             if "NoSuchBucket" in str(error):
                 raise StoreFault(f"The archive store {self.address}: there is no such bucket.") from None
-            raise StoreFault(f"The archive store {self.address} refuses: {_first_sentence(error)}.") from None
+            raise StoreFault(f"The archive store {self.address} refuses: {self._explain(error)}.") from None
+
+    def _explain(self, error: Exception) -> str:
+        """What an error of the library says, and what to do."""
+        said = _first_sentence(error)
+        keys = _KEYS[self.address[:2]]
+        if "169.254.169.254" in said:  # where machines of a cloud get their keys: the library looks there last
+            return f"there are no keys for it; put them into the environment, as {keys}"
+        if " 401 " in said or " 403 " in said:
+            return f"{said}; see that the keys are right ({keys}) and may list, read and write there"
+        if "error sending request" in said:
+            return f"{said}; see that it runs and that its address is right (for s3: AWS_ENDPOINT_URL)"
+        return said
 
 
 def find_aws_settings(environ: Mapping[str, str]) -> dict[str, str]:

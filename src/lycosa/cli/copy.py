@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from lycosa.errors import UsageError
+from lycosa.extras import need
 from lycosa.frontier.postgres.address import is_address, parse_shared
 
 
@@ -31,12 +32,9 @@ def copy(source: str, target: str, archive: str, leave_archive: bool) -> None:
     """
     if is_address(source) == is_address(target):
         raise UsageError("Allowed: a folder and postgresql://HOST/DATABASE#NAME, in either order.")
-    try:
-        from lycosa.repair.copy import copy_to_database, copy_to_folder
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"A collection in a database needs the module {error.name}: pip install 'lycosa[cluster]'."
-        ) from None
+    need("psycopg", extra="cluster", what="A collection in a database")
+    from lycosa.repair.copy import copy_to_database, copy_to_folder
+
     if is_address(target):
         if leave_archive:
             raise UsageError("--leave-archive is for a copy into a folder; to a database, leave out --archive.")

@@ -19,7 +19,8 @@ import apsw
 import msgspec
 
 from lycosa.collection.reading_source import choose_source, folder_of
-from lycosa.errors import CollectionError, UsageError
+from lycosa.errors import CollectionError
+from lycosa.extras import need
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.errors import translate
@@ -105,13 +106,10 @@ def connect(place: str | os.PathLike[str]) -> apsw.Connection:
 
 
 def _connect_shared(shared: SharedCollection, folder: Path) -> SharedConnection:
-    try:
-        from lycosa.frontier.postgres.snapshot_reader import SnapshotReader
-        from lycosa.frontier.postgres.virtual_tables import add_tables
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"A collection in a database needs the module {error.name}: pip install 'lycosa[cluster]'."
-        ) from None
+    need("psycopg", extra="cluster", what="A collection in a database")
+    from lycosa.frontier.postgres.snapshot_reader import SnapshotReader
+    from lycosa.frontier.postgres.virtual_tables import add_tables
+
     connection = SharedConnection("", flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI)
     connection.reader = SnapshotReader(shared.address, shared.name)
     connection.reader.holds = connection.is_in_block

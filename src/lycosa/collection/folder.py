@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:
         database = folder / "crawl.db"
         exists = database.exists()
         blank = not exists or not database.stat().st_size  # which proves nothing
-        foreign = blank and folder.is_dir() and not _is_collection(folder)
+        foreign = blank and is_foreign(folder)
     except OSError as error:
         raise CollectionError(f"The collection {folder} cannot be read: {error.strerror or error}.") from None
     if exists and new:
@@ -58,6 +59,19 @@ def check_targets(mission: Mission) -> None:
         if not os.access(place, os.W_OK):
             raise CollectionError(f"{key} is {name}, which cannot be written: no permission to write to {place}.")
         refuse_collection_path(name, new=mission.keep.collection, log=key == "log.file")
+
+
+def remove_bare(folder: Path) -> None:
+    """Remove a folder that was made for a collection and holds nothing yet."""
+    with contextlib.suppress(OSError):
+        (folder / "archive").rmdir()
+        (folder / "lock").unlink()
+        folder.rmdir()
+
+
+def is_foreign(folder: Path) -> bool:
+    """Whether a folder without a database holds what is not of a collection."""
+    return folder.is_dir() and not _is_collection(folder)
 
 
 def _is_collection(folder: Path) -> bool:

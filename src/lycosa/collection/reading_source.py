@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from lycosa.archive.segment_places import SegmentPlace, add_finder
 from lycosa.errors import CollectionError, UsageError
+from lycosa.extras import need
 from lycosa.frontier.postgres.address import SharedCollection, check_address, is_address, name_of, parse_shared
 
 #: The fact of a crawl.db that says as of when it is a copy, by the server's clock.
@@ -146,12 +147,9 @@ def _compare(folder: Path, places: SharedPlaces) -> ReadingSource:
 
 
 def _read_news(shared: SharedCollection) -> tuple[float, float]:
-    try:
-        from lycosa.frontier.postgres.state_queries import read_news
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"A collection in a database needs the module {error.name}: pip install 'lycosa[cluster]'."
-        ) from None
+    need("psycopg", extra="cluster", what="A collection in a database")
+    from lycosa.frontier.postgres.state_queries import read_news
+
     return read_news(shared)
 
 

@@ -171,8 +171,9 @@ def tell_archive(mission: Mission, frontier: SharedFrontier, count: MoveCount) -
         )
     for machine, files in frontier.lost_machines().items():
         lines.append(
-            f"  the machine {machine} is gone with {counted(files, 'archive file')} that no store has: start it again,"
-            f" or --forget-machine {machine} has their pages fetched again"
+            f"  the machine {machine} has {counted(files, 'archive file')} that no store has yet: it moves them as it"
+            f" ends, or when it is started again; if it is gone, --forget-machine {machine} has their pages fetched"
+            " again"
         )
     return lines
 

@@ -85,7 +85,7 @@ def find_lags(machines: list[MachineStatus], *, has_store: bool) -> list[str]:
             lags.append(f"{one.name}: the leases of {late} are over; others take what they hold")
         if has_store and one.archive_files_here and not is_at_work(one):
             files = counted(one.archive_files_here, "archive file", "is")
-            lags.append(f"{one.name}: {files} not in the store yet; its next run moves them")
+            lags.append(f"{one.name}: {files} not in the store yet; it moves them as it ends, or in its next run")
     return lags
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lycosa.config.settings import Mission
 from lycosa.config.toml_writer import to_toml
-from lycosa.errors import UsageError
+from lycosa.extras import need
 from lycosa.frontier.contract import Frontier
 from lycosa.frontier.postgres.address import check_address, machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
@@ -38,10 +38,7 @@ def make_frontier(mission: Mission, folder: Path) -> tuple[Frontier, bool]:
 
 def load_postgres() -> type[PostgresFrontier]:
     """The frontier in PostgreSQL, whose driver is an extra."""
-    try:
-        from lycosa.frontier.postgres.frontier import PostgresFrontier
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"A collection in a database needs the module {error.name}: pip install 'lycosa[cluster]'."
-        ) from None
+    need("psycopg", extra="cluster", what="A collection in a database")
+    from lycosa.frontier.postgres.frontier import PostgresFrontier
+
     return PostgresFrontier

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import clock, urls
-from lycosa.collection.folder import open_folder
+from lycosa.collection.folder import open_folder, remove_bare
 from lycosa.collection.lessons import borrow
 from lycosa.collection.lock import CollectionLock, lock
 from lycosa.config.settings import Mission
@@ -34,7 +34,7 @@ from lycosa.crawler.summary import CrawlReport, make_report
 from lycosa.crawler.supervisor import Supervisor
 from lycosa.crawler.wiring import CrawlSetup, guard_quarry, worker_starter
 from lycosa.disk import make_fault, replace_text
-from lycosa.errors import CollectionError, Damaged, DiskFull, UsageError
+from lycosa.errors import CollectionError, Damaged, DiskFull, LycosaError, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.frontier.contract import UNIFORM, Frontier, RunFrontier, SharedFrontier, suspended
@@ -87,6 +87,7 @@ def run(
     """
     mission, options = _check(mission, options)
     folder = Path(mission.keep.collection)
+    is_new = not folder.exists()
     open_folder(folder, mission, new=options.new)
     setup = CollectionSetup(folder, mission, guard_quarry(options.quarry, mission, folder), SqliteFrontier)
     is_shared = bool(mission.keep.database)
@@ -97,7 +98,12 @@ def run(
                 options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not finished
             )
             notes = repair_database(setup, held.before) if not finished and not is_shared else []
-            report = _run_round(setup, options, progress=progress, notes=notes)
+            try:
+                report = _run_round(setup, options, progress=progress, notes=notes)
+            except LycosaError:
+                if is_new and is_shared:  # refused by the database, before anything was kept
+                    remove_bare(folder)
+                raise
             finished += 1
             if is_shared:
                 _refresh_copy(mission, folder)

@@ -19,8 +19,9 @@ from msgspec.structs import replace
 
 from lycosa.archive.segment_places import SegmentPlace, read_places, segment_size, write_places
 from lycosa.archive.segment_store import open_place, open_store
+from lycosa.collection.folder import is_foreign
 from lycosa.collection.lock import lock
-from lycosa.collection.reading_source import COPIED, choose_source, pin_to_copy
+from lycosa.collection.reading_source import COPIED, choose_source, find_shared, pin_to_copy
 from lycosa.collection.status import running_crawl
 from lycosa.config.loading import load
 from lycosa.config.toml_writer import to_toml
@@ -91,6 +92,7 @@ def copy_to_folder(source: SharedCollection, folder: Path, *, leave: bool = Fals
 
     Archive files come with it, or are left in the store and read from there.
     """
+    _refuse_other(source, folder)
     try:
         (folder / "archive").mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -109,8 +111,36 @@ def copy_to_folder(source: SharedCollection, folder: Path, *, leave: bool = Fals
         if elsewhere:
             lines.append(f"{counted(len(elsewhere), 'archive file', 'is')} in the store, and read from there.")
         if missing := _count_missing(folder):
-            lines.append(f"{counted(missing, 'archive file', 'is')} on the disks of machines that have not moved them.")
+            lines.append(f"{counted(missing, 'archive file', 'is')} not in a store yet, but on the disk of a machine.")
     return " ".join(lines)
+
+
+def _refuse_other(source: SharedCollection, folder: Path) -> None:
+    """Refuse a folder in which a copy would take the place of something else, before anything is written."""
+    if folder.exists() and not folder.is_dir():
+        raise CollectionError(f"{folder} is a file: name a folder.")
+    try:
+        with connect(source.address) as connection:
+            schema.enter(connection, source.name)
+            schema.check_version(connection, source.name)
+            sizes: dict[str, int] = dict(connection.execute("SELECT name, size FROM warc").fetchall())
+            created = connection.execute("SELECT value FROM meta WHERE key = 'created'").fetchone()
+    except psycopg.Error as problem:
+        raise translate(problem) from problem
+    if not (folder / "crawl.db").exists():
+        if is_foreign(folder):
+            raise CollectionError(f"The folder {folder} is not empty and not a collection: name another.")
+        return
+    shared = find_shared(folder)
+    if shared is not None and shared.collection == source:
+        return  # the folder of a machine
+    here = float(_read_meta(folder / "crawl.db", "created") or 0)
+    is_same = created is not None and abs(float(created[0]) - here) < 0.001  # a text may have lost digits
+    if not is_same or any(size > sizes.get(name, -1) for name, size, _ in _warcs(folder)):
+        raise CollectionError(
+            f"{folder} holds pages that the collection {source.name} of the database does not have: name another"
+            " folder."
+        )
 
 
 def _fetch_segments(folder: Path) -> int:
@@ -177,7 +207,10 @@ def bring_copy(folder: Path) -> str:
     elif shared is not None:
         said = f"A crawl is running in {folder}: this works on the copy of the run before."
     pin_to_copy(folder)
-    return said
+    if find_shared(folder) is not None and (missing := _count_missing(folder)):
+        files = counted(missing, "archive file", "is")
+        said += f" {files} not in a store yet, but on the disk of a machine: what is in there is left for later."
+    return said.strip()
 
 
 def refresh_copy(source: SharedCollection, folder: Path) -> int:
@@ -186,8 +219,8 @@ def refresh_copy(source: SharedCollection, folder: Path) -> int:
     _remove(unfinished)
     try:
         with connect(source.address) as connection:
-            if not schema.exists(connection, source.name):
-                raise CollectionError(f"There is no collection {source.name} in the database.")
+            schema.enter(connection, source.name)
+            schema.check_version(connection, source.name)
             SqliteFrontier.create(unfinished, mission_toml="", now=time.time())
             began = read_clock(connection)
             count = to_file(connection, source.name, unfinished)
@@ -223,6 +256,8 @@ def _keep_records(old: Path, new: Path) -> None:
         with contextlib.suppress(apsw.SQLError), target:  # of another version: it is extracted again
             for table in _KEPT:
                 target.execute(f"INSERT OR IGNORE INTO main.{table} SELECT * FROM old.{table}")
+            # A machine may have moved the archive file since.
+            target.execute("DELETE FROM main.extracted WHERE outcome = 'unreadable'")
     finally:
         target.close()
 
@@ -230,12 +265,16 @@ def _keep_records(old: Path, new: Path) -> None:
 def _write_settings(database: Path, folder: Path) -> None:
     if (folder / "lycosa.toml").exists():
         return
-    source = apsw.Connection(str(database))
+    replace_text(folder / "lycosa.toml", _read_meta(database, "mission"))
+
+
+def _read_meta(database: Path, key: str) -> str:
+    source = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        text = source.execute("SELECT value FROM meta WHERE key = 'mission'").get
+        found = source.execute("SELECT CAST(value AS TEXT) FROM meta WHERE key = ?", (key,)).get
     finally:
         source.close()
-    replace_text(folder / "lycosa.toml", str(text or ""))
+    return str(found or "")
 
 
 def _remove(path: Path) -> None:

@@ -64,6 +64,8 @@ def test_a_machine_without_leases_that_holds_files_is_told(address: str) -> None
         assert here.forget_machine("gone") == (1, 0)
         assert here.lost_machines() == {}
         assert here.forget_machine("gone") == (0, 0)
+        with pytest.raises(UsageError, match="The machine here is this one"):
+            here.forget_machine("here")
     finally:
         here.close()
         gone.close()

@@ -38,6 +38,11 @@ def check_address(address: str) -> str:
             "The address of the database has a password in it, which others could read; allowed: one without it."
             " Put the password into the environment as PGPASSWORD, or into the file ~/.pgpass."
         )
+    if "#" in address:
+        raise UsageError(
+            f"{address[:80]} names a collection, and that of a crawl is named as its folder (--collection DIR);"
+            f" allowed: {FORM}."
+        )
     return address
 
 

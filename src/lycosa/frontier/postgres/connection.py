@@ -35,6 +35,17 @@ _FINAL = (
     errors.InvalidCatalogName,
     errors.DiskFull,
 )
+_PASSWORD = "into the environment as PGPASSWORD, or into the file ~/.pgpass"
+#: What to do where a server does not let us in.
+_ADVICE = {
+    r"password authentication failed": f"put the right password {_PASSWORD}",
+    r"no password supplied": f"put the password {_PASSWORD}",
+    r"database .* does not exist": "make it with createdb, or name another",
+    r"role .* does not exist": "make it with createuser, or name another user",
+    r"no pg_hba": "let this machine in by the server's pg_hba.conf",
+    r"too many clients|connection slots": "raise max_connections of the server",
+    r"": "see that the server runs and that its address is right, then give the same command again",
+}
 #: A connection to a server that vanished without a word breaks within half a minute.
 _ALIVE: dict[str, Any] = {
     "keepalives_idle": 10,
@@ -76,10 +87,10 @@ class PostgresConnection:
     def _open(self) -> psycopg.Connection:
         db = connect(self.address)
         try:
-            if not self._is_known and not schema.exists(db, self.name):
-                raise CollectionError(f"There is no collection {self.name} in the database.")
-            schema.select(db, self.name)
-            if not self._is_known:
+            if self._is_known:
+                schema.select(db, self.name)
+            else:
+                schema.enter(db, self.name)
                 schema.check_version(db, self.name)
                 self._is_known = True
             self.round = int(db.execute(_ROUND).fetchone()[0])  # type: ignore[index]
@@ -218,9 +229,14 @@ def translate(problem: psycopg.Error) -> LycosaError:
     if isinstance(problem, errors.DiskFull):
         return DiskFull("The disk of the database is full: make room there, then continue the crawl.")
     if isinstance(problem, errors.InsufficientPrivilege):
-        return CollectionError(f"The database does not permit it: {text}; its user must own the collection.")
+        return CollectionError(
+            f"The database does not permit it: {text}; who crawls must own the collection, who reads it must have been"
+            " granted SELECT on all its tables and sequences."
+        )
     if isinstance(problem, psycopg.DataError):
         return RefusedValue(f"The database refused a value: {text}.")
     if isinstance(problem, _BROKEN):
-        return CollectionError(f"The database cannot be reached: {text}.")
+        text = re.sub(r",? Is the server running.*", "", text)
+        advice = next(what for found, what in _ADVICE.items() if re.search(found, text))
+        return CollectionError(f"The database cannot be reached: {text}: {advice}.")
     return CollectionError(f"The database refused a statement: {text}.")

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import psycopg
 
 from lycosa import urls
-from lycosa.errors import LycosaError
+from lycosa.errors import LycosaError, UsageError
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import (
     Judge,
@@ -583,6 +583,8 @@ class PostgresFrontier:
 
     def forget_machine(self, machine: str) -> tuple[int, int]:
         """Fetch again what only a machine that is gone held; returns how many files and pages that are."""
+        if machine == self.machine:
+            raise UsageError(f"The machine {machine} is this one, which has its archive files: name one that is gone.")
         names = self._connection.read(lambda: segments.unplaced(self._connection, machine))
         again = 0
         for name, size in names:  # the pages first: a kill in between finds the file again

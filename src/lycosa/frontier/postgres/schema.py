@@ -106,6 +106,10 @@ CREATE TABLE extracted (
 CREATE TABLE lastmod (part smallint, n bigint, modified float8, PRIMARY KEY (part, n));
 {_MACHINE}{_STATISTICS}"""
 
+_COLLECTIONS = """
+SELECT schemaname FROM pg_tables WHERE tablename IN ('meta', 'lease', 'url') GROUP BY 1 HAVING count(*) = 3
+ORDER BY 1 LIMIT 20"""
+
 #: What brings a collection of each version to the next one.
 _UPGRADES: dict[int, str] = {1: _MACHINE, 2: f"{_STATISTICS} ANALYZE url"}
 
@@ -141,6 +145,21 @@ def exists(connection: psycopg.Connection, name: str) -> bool:
 def select(connection: psycopg.Connection, name: str) -> None:
     """Let names of tables mean those of a collection."""
     connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(name)))
+
+
+def enter(connection: psycopg.Connection, name: str) -> None:
+    """Let names of tables mean those of a collection; CollectionError where there is none, or it is closed to us."""
+    if not exists(connection, name):
+        rows = connection.execute(_COLLECTIONS).fetchall()
+        names = ", ".join(found for (found,) in rows) or "none"
+        raise CollectionError(f"There is no collection {name} in the database; there are: {names}.")
+    row = connection.execute("SELECT has_schema_privilege(%s, 'USAGE'), current_user", (name,)).fetchone()
+    if row is not None and not row[0]:
+        raise CollectionError(
+            f"The database does not let {row[1]} look into the collection {name}: its owner can GRANT USAGE ON SCHEMA"
+            f" {name}, and SELECT ON ALL TABLES and ON ALL SEQUENCES IN SCHEMA {name}."
+        )
+    select(connection, name)
 
 
 def check_version(connection: psycopg.Connection, name: str) -> None:

@@ -133,9 +133,7 @@ class SnapshotReader:
         if self._db is None or self._db.closed:
             db = connect(self.address, options=_OPTIONS, timeout_s=CONNECT_S)
             try:
-                if not schema.exists(db, self.name):
-                    raise CollectionError(f"There is no collection {self.name} in the database.")
-                schema.select(db, self.name)
+                schema.enter(db, self.name)
                 schema.check_version(db, self.name)
                 if self._seconds:
                     self._set_timeout(db)

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from lycosa.errors import CollectionError
 from lycosa.frontier.postgres import schema
 from lycosa.frontier.postgres.address import SharedCollection
 from lycosa.frontier.postgres.connection import connect, translate
@@ -48,9 +47,7 @@ def read_segment_places(shared: SharedCollection) -> list[tuple[str, int, str]]:
 def _ask(shared: SharedCollection, question: Callable[[psycopg.Connection], T]) -> T:
     try:
         with connect(shared.address, options=_OPTIONS, timeout_s=CONNECT_S) as db:
-            if not schema.exists(db, shared.name):
-                raise CollectionError(f"There is no collection {shared.name} in the database.")
-            schema.select(db, shared.name)
+            schema.enter(db, shared.name)
             return question(db)
     except psycopg.Error as problem:
         raise translate(problem) from None
