@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -28,6 +29,7 @@ class Webs(PlainMission):
         return [
             WebPage("", "lycosa_webs_pages.views:show", "Webs"),
             WebPage("knots", "lycosa_webs_pages.views:show_knots", "Knots"),
+            WebPage("threads", "lycosa_webs_pages.views:show_threads", "Threads"),
             WebPage("file", "lycosa_webs_pages.views:send_file", has_twin=False),
             WebPage("cut", "lycosa_webs_pages.views:cut", method="POST"),
             WebPage("broken", "lycosa_webs_pages.views:none"),
@@ -39,7 +41,19 @@ plugin = Webs()
 VIEWS = """
 from starlette.responses import PlainTextResponse, RedirectResponse
 from lycosa.errors import UsageError
-from lycosa.missions.web import View, NotFound
+from msgspec import Struct
+from lycosa.missions.web import View, NotFound, read_number, rows_at_once
+
+class Thread(Struct):
+    name: str
+    colours: list[str]
+    box: tuple[float, float]
+    knots: dict[str, int]
+
+class Threads(Struct):
+    title: str
+    pages: int
+    threads: list[Thread]
 
 def show(request):
     if request.query.get("wrong"):
@@ -48,6 +62,12 @@ def show(request):
 
 def show_knots(request):
     return View("webs.html", {"title": "knots", "pages": 0}, images="https://tiles.example")
+
+def show_threads(request):
+    size, first = rows_at_once(request, 2), 2 * (read_number(request.query, "page", 1) - 1)
+    every = [Thread(f"=thread {nth}", ["red", "blue"], (1.5, 2.0), {"knots": nth}) for nth in range(5)]
+    chosen = [] if request.query.get("none") else every[first : first + size]
+    return View("webs.html", Threads("threads", len(chosen), chosen), rows="threads", row=Thread)
 
 def send_file(request):
     return PlainTextResponse("a file")
@@ -164,3 +184,24 @@ def test_what_is_not_there_is_a_page(client: ServeClient) -> None:
     assert client.get("/c/none/m/webs/").status == 404
     broken = client.get("/c/spider/m/webs/broken")
     assert broken.status == 400 and "cannot be loaded" in broken.text
+
+
+def test_a_list_of_a_mission_leaves_as_a_file(client: ServeClient) -> None:
+    """All of it, not one page; a spreadsheet takes nothing for a formula."""
+    assert len(client.get("/c/web/m/webs/threads.json").json["threads"]) == 2
+    answer = client.get("/c/web/m/webs/threads.csv")
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert "web-threads.csv" in answer.headers["content-disposition"]
+    lines = answer.text.splitlines()
+    assert lines[0] == "name,colours,box,knots"
+    assert lines[1] == """'=thread 0,red; blue,1.5 2,"{""knots"":0}\""""
+    assert len(lines) == 6
+    rows = [json.loads(line) for line in client.get("/c/web/m/webs/threads.jsonl").text.splitlines()]
+    assert [row["name"] for row in rows] == [f"=thread {nth}" for nth in range(5)]
+    assert client.get("/c/web/m/webs/threads.parquet").body[:4] == b"PAR1"
+    assert client.get("/c/web/m/webs/threads.csv?none=1").text == "name,colours,box,knots\n"
+
+
+@pytest.mark.parametrize("path", ["knots.csv", "file.csv", "threads.exe", "nothing.csv", "cut.csv"])
+def test_what_is_no_list_is_no_file(client: ServeClient, path: str) -> None:
+    assert client.get(f"/c/web/m/webs/{path}").status == 404

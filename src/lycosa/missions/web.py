@@ -5,8 +5,9 @@
 
 `WebPage.view` names such a function. Beside its module stand the folders `templates` (Jinja; the core's `base.html` can
 be extended), `static` (files for browsers) and `locale/es` (TOML: "English" = "Spanish"). `View.data` also goes out as
-JSON, so it holds values, and the template makes words of them. A view runs in a thread of its own and has thirty
-seconds; a `LycosaError` becomes a page for people.
+JSON, so it holds values, and the template makes words of them. A page that is a list names it in `View.rows`: the same
+address with .csv, .jsonl or .parquet behind it then gives all of it, as `rows_at_once` tells the view. A view runs in
+a thread of its own and has thirty seconds; a `LycosaError` becomes a page for people.
 """
 
 from __future__ import annotations
@@ -14,10 +15,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from lycosa.errors import CollectionError
 
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
+
+#: Rows of a list in a file, so that one request cannot take all memory.
+MOST_FILE_ROWS = 200_000
 
 
 class NotFound(CollectionError):
@@ -31,6 +37,8 @@ class View(NamedTuple):
     data: Any  # a struct or a dictionary that msgspec can encode
     status: int = 200
     images: str = ""  # another origin whose pictures the page may show: "https://tiles.example"
+    rows: str = ""  # the field of `data` with the list that leaves as a file; empty: the page has none
+    row: type[Struct] | None = None  # what that list holds: its fields are the columns
 
 
 def mark(text: str) -> str:
@@ -89,6 +97,10 @@ class WebRequest(Protocol):
         """Whether a program asks: what only the page draws may be left out."""
 
     @property
+    def file_type(self) -> str:
+        """ "csv", "jsonl" or "parquet" where the list of the page leaves as a file; empty for a page."""
+
+    @property
     def origin(self) -> str:
         """The beginning of the server's addresses, as who asks knows it: "http://127.0.0.1:8420"."""
 
@@ -104,6 +116,11 @@ class WebRequest(Protocol):
 
     def here(self, **changed: object) -> str:
         """The address of this page with a part of its query changed; None removes a value."""
+
+
+def rows_at_once(request: WebRequest, usual: int) -> int:
+    """How many rows of a list are asked for: a page of it, or all where it leaves as a file."""
+    return MOST_FILE_ROWS if request.file_type else usual
 
 
 def read_number(values: QueryValues, name: str, default: int, *, least: int = 0, most: int = 1_000_000) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from msgspec import Struct, json, structs
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from lycosa.collection.collection import Collection
@@ -60,6 +61,25 @@ def send_rows(rows: Iterable[Sequence[Any]], columns: Sequence[str], ending: str
     return StreamingResponse(
         _pieces(chain(first, source), columns, ending), headers=headers, media_type=FILE_TYPES[ending]
     )
+
+
+def send_structs(found: Iterable[Struct], kind: type[Struct], ending: str, *, name: str) -> Response:
+    """Structs as a file: a column for each field; lists become texts, what is deeper becomes JSON."""
+    columns = tuple(field.name for field in structs.fields(kind))
+    rows = ([_cell(getattr(one, column)) for column in columns] for one in found)
+    return send_rows(rows, columns, ending, name=name)
+
+
+def _cell(value: Any) -> str | int | float | None:
+    if isinstance(value, bool):
+        return int(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        return "; ".join(value)
+    if isinstance(value, list | tuple) and all(isinstance(each, int | float) for each in value):
+        return " ".join(f"{each:g}" for each in value)
+    return json.encode(value).decode()
 
 
 def _pieces(rows: Iterator[Sequence[Any]], columns: Sequence[str], ending: str) -> Iterator[bytes]:

@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from lycosa.errors import LycosaError, UsageError
 from lycosa.missions import registry
 from lycosa.missions.api import WebPage
+from lycosa.serve.list_files import FILE_TYPES, send_structs
 from lycosa.serve.page_request import NotFound, PageRequest, PageRoute, View, ViewFunction
 from lycosa.serve.translations import Translator, mission_translator
 
@@ -35,8 +36,16 @@ class Tab(NamedTuple):
 
 
 def show_mission_page(request: PageRequest) -> View | Response:
-    """The page of a mission, or its JSON twin."""
-    return _load_view(_find_page(request, "GET"))(request)
+    """The page of a mission, its JSON twin, or its list as a file."""
+    page = _find_page(request, "GET")
+    found = _load_view(page)(request)
+    if not request.file_type or isinstance(found, Response):
+        return found
+    if found.row is None:
+        raise NotFound("This page has no list that leaves as a file.")
+    rows = getattr(found.data, found.rows)
+    name = f"{request.label.replace('/', '-')}-{page.path or request.mission}"
+    return send_structs(rows, found.row, request.file_type, name=name)
 
 
 def send_to_mission(request: PageRequest) -> View | Response:
@@ -66,6 +75,12 @@ def _find_page(request: PageRequest, method: str) -> WebPage:
         found = pages.get("" if path == "index" else path)
         request.as_json = True
         request.address = request.place(f"m/{mission}/{'' if path == 'index' else path}")
+        if found is not None and not found.has_twin:
+            found = None
+    base, _, ending = path.rpartition(".")
+    if found is None and ending in FILE_TYPES:
+        found = pages.get("" if base == "index" else base)
+        request.file_type = ending
         if found is not None and not found.has_twin:
             found = None
     if found is None:

@@ -57,6 +57,7 @@ class PageRequest:
         self.client = client  # the address that asks
         self.as_json = as_json
         self.origin = origin  # by which the server was asked: "http://127.0.0.1:8420"
+        self.file_type = ""  # of a list that leaves as a file: "csv"
         self.mission = ""  # whose page it is; empty: a page of the core
         self.package = ""  # in which that mission keeps its templates
         self._collection: Collection | None = None
@@ -119,6 +120,12 @@ class PageRequest:
         """The address of this page with a part of its query changed; None removes a value."""
         values: dict[str, object] = {key: self.query.getlist(key) for key in self.query} | changed
         return with_query(quote(self.address, safe="/~"), values)
+
+    def file_link(self, ending: str) -> str:
+        """The address of all that the list of this page holds, as a file."""
+        address = f"{self.address}index" if self.address.endswith("/") else self.address
+        values: dict[str, object] = {key: self.query.getlist(key) for key in self.query if key != "page"}
+        return with_query(quote(f"{address}.{ending}", safe="/~"), values)
 
     def close(self) -> None:
         if self._collection is not None:

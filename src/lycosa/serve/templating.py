@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+import re
 import shlex
 import time
 from collections.abc import Iterable
@@ -11,8 +13,9 @@ from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from lycosa import reasons
 from lycosa.output.table import printable
 from lycosa.serve.collection_summaries import STATES
 from lycosa.serve.crawl_form import SCOPES, SETTINGS
@@ -20,6 +23,9 @@ from lycosa.serve.page_request import PageRequest, collection_link, twin_path, w
 from lycosa.serve.sentences import tell
 from lycosa.serve.translations import Translator
 from lycosa.version import __version__
+
+#: What sentences of the core quote for people to type.
+_COMMAND = re.compile(r"`([^`\n]{1,200})`")
 
 
 @cache
@@ -34,10 +40,13 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters |= {"number": _number, "size": _size, "when": _when, "duration": _duration, "moment": _moment}
+    made.filters |= {"local": _local}
     made.filters |= {"shown": _shown, "lines": _lines, "told": _told, "choices": _choices, "shell": shlex.quote}
     made.globals |= {
         "version": __version__,
         "now": time.time,
+        "zone": lambda: time.strftime("%Z"),
+        "meaning_of": meaning_of,
         "collection_link": collection_link,
         "with_query": with_query,
         "states": STATES,
@@ -100,8 +109,16 @@ def _told(context: Context, text: str, most: int = 500) -> Markup:
     language = _words(context).language
     told = tell(text, language)
     if told is not None or " " not in text:  # a code is of no language
-        return escape(_shown(text if told is None else told, most))
-    return Markup('<span lang="en">{}</span>').format(_shown(text, most))
+        return _mark_commands(_shown(text if told is None else told, most))
+    return Markup('<span lang="en">{}</span>').format(_mark_commands(_shown(text, most)))
+
+
+def _mark_commands(text: str) -> Markup:
+    """A sentence in which `commands` stand as code, without their quotes."""
+    parts = _COMMAND.split(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if nth % 2 else part for nth, part in enumerate(parts)
+    )
 
 
 def _choices(values: Iterable[Any]) -> list[tuple[str, int, bool]]:
@@ -127,6 +144,20 @@ def _size(context: Context, value: float) -> str:
 def _when(at: float) -> str:
     """A Unix time as people read it, in the time of the machine; empty where it is 0."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else ""
+
+
+def _local(text: str) -> str:
+    """A time of a list, which is UTC, as `when` shows the others."""
+    try:
+        return _when(calendar.timegm(time.strptime(text[:19], "%Y-%m-%d %H:%M:%S")))
+    except ValueError:
+        return _shown(text, 40)
+
+
+def meaning_of(code: str) -> str:
+    """What the code of a reason means; empty where it is none."""
+    meaning = reasons.explain(code).meaning
+    return meaning if meaning != code else ""
 
 
 def _moment(at: float) -> str:

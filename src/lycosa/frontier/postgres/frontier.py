@@ -44,7 +44,7 @@ from lycosa.frontier.postgres.connection import PATIENCE_S, PostgresConnection, 
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.row_numbers import RowNumbers
 from lycosa.frontier.postgres.schema import NUMBERS, part_of_row
-from lycosa.frontier.postgres.shared_state import read_clock
+from lycosa.frontier.postgres.state_queries import read_clock
 from lycosa.frontier.seen import Seen
 from lycosa.frontier.utf8 import cleaned
 from lycosa.model import (

@@ -72,6 +72,8 @@ class DocumentsMission(PlainMission):
             WebPage("document", f"{views}:show_document"),
             WebPage("page-image", f"{views}:send_image", has_twin=False),
             WebPage("contacts.csv", f"{views}:send_contacts", has_twin=False),
+            WebPage("contacts.jsonl", f"{views}:send_contact_lines", has_twin=False),
+            WebPage("contacts.parquet", f"{views}:send_contact_table", has_twin=False),
             WebPage("oai", f"{views}:answer_harvester", has_twin=False),
             WebPage("oai/granted", f"{views}:answer_granted", has_twin=False),
             WebPage("oai", f"{views}:answer_harvester", method="POST", only_reads=True),

@@ -82,7 +82,9 @@ function start(data) {
     for (const n of named.slice(0, 300)) {
       if (taken.length > 60) break;
       const text = shorten(nodes[n].label), width = pen.measureText(text).width, gap = radius(nodes[n]) + 3;
-      const [x, y] = at[n], left = x + gap + width > canvas.clientWidth ? x - gap - width : x + gap;
+      const [x, y] = at[n], before = x - gap - width;
+      const left = x + gap + width <= canvas.clientWidth || before < 0 ? x + gap : before;
+      if (left + width > canvas.clientWidth && n !== chosen) continue;
       if (taken.some(([u, v, w]) => u < left + width + 4 && left < u + w + 4 && Math.abs(v - y) < 15)) continue;
       taken.push([left, y, width]);
       pen.lineWidth = 3;

@@ -19,7 +19,7 @@ from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.text.words import fold
 from lycosa.missions.documents.web.current_catalogue import kept_catalogue, prepare_catalogue
 from lycosa.missions.web_lists import count_pages
-from lycosa.output.table import write
+from lycosa.output.table import Format, write
 
 PAGE_SIZE = 50
 
@@ -106,10 +106,12 @@ def _show(sheet: ContactSheet) -> ShownContact:
     )
 
 
-def write_contacts(collection: Collection, *, everything: bool = False) -> str:
-    """The whole sheet as CSV, as `lycosa contacts` writes it."""
+def write_contacts(collection: Collection, form: Format = "csv", *, everything: bool = False) -> bytes:
+    """The whole sheet as a file, with the columns of `lycosa contacts`."""
     prepare_catalogue(collection)
-    out = io.StringIO(newline="")
+    body = io.BytesIO()
+    out = io.TextIOWrapper(body, encoding="utf-8", errors="replace", newline="", write_through=True)
     rows = map(sheet_row, contact_sheets(collection, everything=everything, renew=False))
-    write(([row[name] for name in COLUMNS] for row in rows), COLUMNS, out, form="csv")
-    return out.getvalue()
+    write(([row[name] for name in COLUMNS] for row in rows), COLUMNS, out, form=form)
+    out.flush()
+    return body.getvalue()

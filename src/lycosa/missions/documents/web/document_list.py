@@ -64,7 +64,9 @@ _rows: OrderedDict[str, tuple[DocumentRow, ...]] = OrderedDict()
 _lock = threading.Lock()
 
 
-def list_documents(collection: Collection, query: Mapping[str, Sequence[str]]) -> DocumentList:
+def list_documents(
+    collection: Collection, query: Mapping[str, Sequence[str]], *, at_once: int = PAGE_SIZE
+) -> DocumentList:
     """The documents that the values of an address choose."""
     catalogue, is_current = kept_catalogue(collection)
     rows = _read_rows(collection, catalogue)
@@ -85,10 +87,10 @@ def list_documents(collection: Collection, query: Mapping[str, Sequence[str]]) -
     sort = (query.get("sort") or ("",))[0]
     if sort:
         fit = _sort(fit, sort)
-    pages = count_pages(len(fit), PAGE_SIZE)
+    pages = count_pages(len(fit), at_once)
     number = read_page(query, pages)
     return DocumentList(
-        documents=tuple(fit[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]),
+        documents=tuple(fit[(number - 1) * at_once : number * at_once]),
         total=len(fit),
         whole=len(rows),
         page=number,

@@ -12,9 +12,10 @@ from lycosa.missions.documents.said_by_people import keep_correction, keep_decis
 from lycosa.missions.documents.web.contact_list import list_contacts, write_contacts
 from lycosa.missions.documents.web.current_catalogue import kept_catalogue, prepare_catalogue
 from lycosa.missions.documents.web.document_detail import DocumentDetail, describe_document
-from lycosa.missions.documents.web.document_list import FACETS, list_documents
+from lycosa.missions.documents.web.document_list import FACETS, PAGE_SIZE, DocumentRow, list_documents
 from lycosa.missions.documents.web.page_image import draw_page
-from lycosa.missions.web import View, WebRequest, read_number
+from lycosa.missions.web import View, WebRequest, read_number, rows_at_once
+from lycosa.output.table import Format
 
 _MOST_PAGES = 5000
 _MOST_ARGUMENTS = 50
@@ -44,8 +45,9 @@ class DocumentPage(Struct, frozen=True):
 def show_documents(request: WebRequest) -> View:
     """The documents, by facets and words."""
     names = (*FACETS, "q", "sort", "page")
-    found = list_documents(request.collection, {name: request.query.getlist(name) for name in names})
-    return View("documents.html", found)
+    query = {name: request.query.getlist(name) for name in names}
+    found = list_documents(request.collection, query, at_once=rows_at_once(request, PAGE_SIZE))
+    return View("documents.html", found, rows="documents", row=DocumentRow)
 
 
 def show_document(request: WebRequest) -> View:
@@ -98,9 +100,23 @@ def show_contacts(request: WebRequest) -> View:
 
 def send_contacts(request: WebRequest) -> Response:
     """The whole contact sheet as CSV."""
-    text = write_contacts(request.collection, everything=request.query.get("all", "") == "1")
-    headers = {"content-disposition": 'attachment; filename="contacts.csv"'}
-    return Response(text.encode("utf-8", "replace"), media_type="text/csv; charset=utf-8", headers=headers)
+    return _send_contacts(request, "csv", "text/csv; charset=utf-8")
+
+
+def send_contact_lines(request: WebRequest) -> Response:
+    """The whole contact sheet as JSON, a line each."""
+    return _send_contacts(request, "jsonl", "application/x-ndjson")
+
+
+def send_contact_table(request: WebRequest) -> Response:
+    """The whole contact sheet as Parquet."""
+    return _send_contacts(request, "parquet", "application/vnd.apache.parquet")
+
+
+def _send_contacts(request: WebRequest, form: Format, media: str) -> Response:
+    body = write_contacts(request.collection, form, everything=request.query.get("all", "") == "1")
+    headers = {"content-disposition": f'attachment; filename="contacts.{form}"'}
+    return Response(body, media_type=media, headers=headers)
 
 
 def correct(request: WebRequest) -> Response:

@@ -35,7 +35,7 @@ from lycosa.missions.geo.web.map_drawing import (
     read_view,
     zoom_view,
 )
-from lycosa.missions.web import NotFound, View, WebRequest, mark, read_number
+from lycosa.missions.web import NotFound, View, WebRequest, mark, read_number, rows_at_once
 from lycosa.missions.web_lists import count_pages
 
 T = TypeVar("T")
@@ -328,7 +328,7 @@ def show_services(request: WebRequest) -> View:
         return [entry for entry in found if all(test(entry) for key, test in tests.items() if key != name)]
 
     chosen = others("")
-    page, pages, shown = _cut(chosen, read_number(query, "page", 1, least=1))
+    page, pages, shown = _cut(request, chosen)
     data = ServiceList(
         q=q,
         host=host,
@@ -342,7 +342,7 @@ def show_services(request: WebRequest) -> View:
         services=[_row(entry) for entry in shown],
         filters={"kind": kind, "state": state, "host": host},
     )
-    return View("services.html", data)
+    return View("services.html", data, rows="services", row=ServiceRow)
 
 
 def show_layers(request: WebRequest) -> View:
@@ -355,7 +355,7 @@ def show_layers(request: WebRequest) -> View:
         raise NotFound(f"There is no service {number[:40]} in this collection.")
     found = _search_layers((layer for layer in known.layers if not entry or layer.entry.id == entry.id), q)
     chosen = [layer for layer in found if not kind or layer.entry.service.type == kind]
-    page, pages, shown = _cut(chosen, read_number(query, "page", 1, least=1))
+    page, pages, shown = _cut(request, chosen)
     data = LayerList(
         q=q,
         service=_row(entry) if entry else None,
@@ -365,7 +365,7 @@ def show_layers(request: WebRequest) -> View:
         pages=pages,
         layers=[_layer_row(layer) for layer in shown],
     )
-    return View("layers.html", data)
+    return View("layers.html", data, rows="layers", row=LayerRow)
 
 
 def show_service(request: WebRequest) -> View:
@@ -433,8 +433,10 @@ def show_service(request: WebRequest) -> View:
 def show_checks(request: WebRequest) -> View:
     """The rounds of checks, and what changed between the last two."""
     if not (request.folder / check_history.NAME).exists():
-        return View("checks.html", ChecksPage(rounds=[], changes=[]))
-    return View("checks.html", _read_rounds(request.folder, stamp_of(request.folder, CHECKS)))
+        data = ChecksPage(rounds=[], changes=[])
+    else:
+        data = _read_rounds(request.folder, stamp_of(request.folder, CHECKS))
+    return View("checks.html", data, rows="rounds", row=CheckRoundRow)
 
 
 @lru_cache(maxsize=8)
@@ -534,11 +536,12 @@ def _count(values: Iterable[str], chosen: str) -> list[WordCount]:
     return [WordCount(value, count, value == chosen) for value, count in counted.most_common()]
 
 
-def _cut(found: list[T], page: int) -> tuple[int, int, list[T]]:
-    """A page of a list: its number, how many there are, and what is on it."""
-    pages = count_pages(len(found), _A_PAGE)
-    page = min(page, pages)
-    return page, pages, found[(page - 1) * _A_PAGE : page * _A_PAGE]
+def _cut(request: WebRequest, found: list[T]) -> tuple[int, int, list[T]]:
+    """The page of a list that is asked for: its number, how many there are, and what is on it."""
+    size = rows_at_once(request, _A_PAGE)
+    pages = count_pages(len(found), size)
+    page = min(read_number(request.query, "page", 1, least=1), pages)
+    return page, pages, found[(page - 1) * size : page * size]
 
 
 def _row(entry: ServiceEntry) -> ServiceRow:

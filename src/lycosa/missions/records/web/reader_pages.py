@@ -24,8 +24,8 @@ from lycosa.missions.records.web.current_store import changed_store, has_table, 
 NAME = "readers.toml"
 #: Changes that the preview of a digest looks at, the newest ones.
 PREVIEWED = 1_000
-_MOST_ALERTS = 200
-_MOST_MESSAGES = 500
+MOST_ALERTS = 200
+MOST_MESSAGES = 500
 _STATES = ("waiting", "given up", "sent", "dropped")
 
 
@@ -183,7 +183,7 @@ def write_digest(collection: Collection, name: str) -> str:
         return report.write(gather_data(report, digests.make(reader, newest=PREVIEWED), digests), "html")
 
 
-def list_alerts(collection: Collection, chosen: str = "") -> AlertPage:
+def list_alerts(collection: Collection, chosen: str = "", *, limit: int = MOST_ALERTS) -> AlertPage:
     """What was told by all alerts, or by one."""
     watched: tuple[Alert, ...] = ()
     problem = ""
@@ -197,11 +197,11 @@ def list_alerts(collection: Collection, chosen: str = "") -> AlertPage:
     with shown_store(collection) as (store, _):
         if has_table(store, "alert_item"):
             names = tuple(name for (name,) in store.rows("SELECT DISTINCT alert FROM alert_item ORDER BY alert"))
-            items = tuple(AlertLog(store).items([chosen] if chosen else None, limit=_MOST_ALERTS))
-    return AlertPage(names, chosen, items, watched, problem, len(items) >= _MOST_ALERTS)
+            items = tuple(AlertLog(store).items([chosen] if chosen else None, limit=limit))
+    return AlertPage(names, chosen, items, watched, problem, len(items) >= limit)
 
 
-def list_outbox(collection: Collection, state: str = "") -> OutboxPage:
+def list_outbox(collection: Collection, state: str = "", *, limit: int = MOST_MESSAGES) -> OutboxPage:
     """The messages in a state; without one those that wait or were given up."""
     if state and state not in _STATES:
         raise UsageError(f"state is {state[:40]!r}; allowed: {', '.join(_STATES)}.")
@@ -212,7 +212,7 @@ def list_outbox(collection: Collection, state: str = "") -> OutboxPage:
         wanted = [state] if state else ["waiting", "given up"]
         sql = f"""SELECT id, state, channel, receiver, subject, queued_at, tries, due_at, reason FROM delivery_message
                   WHERE state IN ({", ".join("?" * len(wanted))}) ORDER BY id DESC LIMIT ?"""
-        rows = store.rows(sql, [*wanted, _MOST_MESSAGES])
+        rows = store.rows(sql, [*wanted, limit])
         messages = tuple(
             ShownMessage(number, now, channel, hide_secrets(to), subject, queued, tries, due, reason)
             for number, now, channel, to, subject, queued, tries, due, reason in rows

@@ -85,11 +85,13 @@ class ShownStory(Struct, frozen=True):
     is_current: bool
 
 
-def list_shown_stories(collection: Collection, *, least_hosts: int = 2, page: int = 1) -> StoryList:
+def list_shown_stories(
+    collection: Collection, *, least_hosts: int = 2, page: int = 1, at_once: int = PAGE_SIZE
+) -> StoryList:
     """The stories that so many hosts tell, the newest first."""
     with shown_store(collection) as (store, is_current):
         found = list(list_stories(store, least_hosts=least_hosts))
-        pages = count_pages(len(found), PAGE_SIZE)
+        pages = count_pages(len(found), at_once)
         page = min(max(page, 1), pages)
         rows = tuple(
             StoryRow(
@@ -101,7 +103,7 @@ def list_shown_stories(collection: Collection, *, least_hosts: int = 2, page: in
                 first_at=each.first_at,
                 last_at=each.last_at,
             )
-            for each in found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+            for each in found[(page - 1) * at_once : page * at_once]
         )
     return StoryList(rows, len(found), page, pages, least_hosts, is_current)
 

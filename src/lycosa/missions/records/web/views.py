@@ -7,8 +7,13 @@ from typing import IO
 
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
+from lycosa.missions.records.alerts.alert_log import AlertItem
 from lycosa.missions.records.web.health_page import report_health
 from lycosa.missions.records.web.reader_pages import (
+    MOST_ALERTS,
+    MOST_MESSAGES,
+    ShownMessage,
+    ShownReader,
     change_outbox,
     list_alerts,
     list_outbox,
@@ -18,8 +23,8 @@ from lycosa.missions.records.web.reader_pages import (
 )
 from lycosa.missions.records.web.record_detail import describe_record
 from lycosa.missions.records.web.record_list import FACETS, list_records, write_records
-from lycosa.missions.records.web.story_pages import list_shown_stories, show_story
-from lycosa.missions.web import View, WebRequest, read_number
+from lycosa.missions.records.web.story_pages import PAGE_SIZE, StoryRow, list_shown_stories, show_story
+from lycosa.missions.web import View, WebRequest, read_number, rows_at_once
 from lycosa.output.table import Format
 
 _QUERY = (*FACETS, "q", "sort", "page", "columns")
@@ -78,7 +83,9 @@ def show_stories(request: WebRequest) -> View:
     """The stories: ?hosts= told by at least so many."""
     hosts = read_number(request.query, "hosts", 2, least=1, most=1000)
     page = read_number(request.query, "page", 1, least=1)
-    return View("stories.html", list_shown_stories(request.collection, least_hosts=hosts, page=page))
+    at_once = rows_at_once(request, PAGE_SIZE)
+    found = list_shown_stories(request.collection, least_hosts=hosts, page=page, at_once=at_once)
+    return View("stories.html", found, rows="stories", row=StoryRow)
 
 
 def show_one_story(request: WebRequest) -> View:
@@ -95,7 +102,7 @@ def show_health(request: WebRequest) -> View:
 
 def show_readers(request: WebRequest) -> View:
     """The readers of the readers file."""
-    return View("readers.html", list_readers(request.collection))
+    return View("readers.html", list_readers(request.collection), rows="readers", row=ShownReader)
 
 
 def show_digest(request: WebRequest) -> View:
@@ -112,12 +119,16 @@ def send_digest(request: WebRequest) -> Response:
 
 def show_alerts(request: WebRequest) -> View:
     """What was told: ?alert= by one of them."""
-    return View("alerts.html", list_alerts(request.collection, request.query.get("alert", "")[:200]))
+    limit = rows_at_once(request, MOST_ALERTS)
+    found = list_alerts(request.collection, request.query.get("alert", "")[:200], limit=limit)
+    return View("alerts.html", found, rows="items", row=AlertItem)
 
 
 def show_outbox(request: WebRequest) -> View:
     """The messages that wait or were given up: ?state= others."""
-    return View("outbox.html", list_outbox(request.collection, request.query.get("state", "")))
+    limit = rows_at_once(request, MOST_MESSAGES)
+    found = list_outbox(request.collection, request.query.get("state", ""), limit=limit)
+    return View("outbox.html", found, rows="messages", row=ShownMessage)
 
 
 def change_messages(request: WebRequest) -> Response:

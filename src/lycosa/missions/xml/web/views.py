@@ -16,7 +16,7 @@ from lycosa.analysis import document_writers
 from lycosa.analysis.document_exports import AddressOptions, DependencyOptions, FolderOptions
 from lycosa.analysis.selection import opened_selection
 from lycosa.errors import UsageError
-from lycosa.missions.web import NotFound, View, WebRequest, mark, read_number
+from lycosa.missions.web import NotFound, View, WebRequest, mark, read_number, rows_at_once
 from lycosa.missions.web_lists import count_pages
 from lycosa.missions.xml.closure import GRAMMARS, quote
 from lycosa.missions.xml.quarry import Xml
@@ -308,17 +308,21 @@ def show_documents(request: WebRequest) -> View:
             total=total,
             page=page,
             pages=pages,
-            documents=found.documents(
-                f"{base} AND {where}", [*values, *more], limit=_A_PAGE, offset=(page - 1) * _A_PAGE
-            ),
+            documents=found.documents(f"{base} AND {where}", [*values, *more], **_part(request, page)),
         )
-    return View("xml_documents.html", data)
+    return View("xml_documents.html", data, rows="documents", row=XmlRow)
 
 
 def _place(request: WebRequest, total: int) -> tuple[int, int]:
     """The number of the page that is asked for, and how many there are."""
-    pages = count_pages(total, _A_PAGE)
+    pages = count_pages(total, rows_at_once(request, _A_PAGE))
     return min(read_number(request.query, "page", 1, least=1), pages), pages
+
+
+def _part(request: WebRequest, page: int) -> dict[str, int]:
+    """Which rows are on a page."""
+    size = rows_at_once(request, _A_PAGE)
+    return {"limit": size, "offset": (page - 1) * size}
 
 
 def show_schemas(request: WebRequest) -> View:
@@ -337,9 +341,9 @@ def show_schemas(request: WebRequest) -> View:
             total=total,
             page=page,
             pages=pages,
-            schemas=found.schemas(where, values, limit=_A_PAGE, offset=(page - 1) * _A_PAGE),
+            schemas=found.schemas(where, values, **_part(request, page)),
         )
-    return View("xml_schemas.html", data)
+    return View("xml_schemas.html", data, rows="schemas", row=XmlRow)
 
 
 #: Columns that are facts of a document, as they are.
