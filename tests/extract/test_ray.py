@@ -307,12 +307,10 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest
 def test_ray_that_is_not_installed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what installs it."""
     quarry = make_documents(tmp_path / "c", 2, poisoned=False)
-    (tmp_path / "hide").mkdir()
-    (tmp_path / "hide/ray.py").write_text("raise ModuleNotFoundError(\"No module named 'ray'\", name='ray')")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "hide"))
+    monkeypatch.setitem(sys.modules, "ray", None)
     done = run("extract", "-c", str(tmp_path / "c"), "--quarry", quarry, "--on", "ray")
     assert done.code == 2
-    assert done.output == "lycosa: Ray is not installed here; this installs it: pip install 'lycosa[ray]'.\n"
+    assert done.output == "lycosa: --on ray needs the module ray: pip install 'lycosa[ray]'.\n"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,10 @@ def test_seeds_are_not_in_the_list_of_processes(tmp_path: Path) -> None:
     process = start_crawl(folder, words, seeds=["http://127.0.0.1:9/?token=secret"])
     try:
         assert b"token" not in Path(f"/proc/{process}/cmdline").read_bytes()
-        assert "token=secret" in (folder / "lycosa.toml").read_text()
+        settings, until = folder / "lycosa.toml", time.monotonic() + 20
+        while not settings.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert "token=secret" in settings.read_text()
     finally:
         stop_crawl(folder)
         stop_crawl(folder)

@@ -10,6 +10,7 @@ from lycosa.errors import UsageError
 from lycosa.extract.executor import Executor
 from lycosa.extract.messages import Setup
 from lycosa.extract.pool import Pool
+from lycosa.extras import need
 
 _RAY = re.compile(r"ray(?:://(?P<address>(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})))?")
 
@@ -18,9 +19,11 @@ def open_executor(on: str, command: Sequence[str], setup: Setup, *, workers: int
     """The executor that `--on` names, empty for this machine; `command` starts a fork server."""
     if not on:
         return Pool(command, setup, workers=workers or os.cpu_count() or 1)
+    address = read_address(on)
+    need("ray", extra="ray", what=f"--on {on}")
     from lycosa.extract.ray_executor import RayExecutor
 
-    return RayExecutor(read_address(on), command, setup, workers=workers)
+    return RayExecutor(address, command, setup, workers=workers)
 
 
 def check_place_of_work(on: str) -> None:

@@ -347,10 +347,8 @@ def _last_line(problem: BaseException) -> str:
 def connect(address: str) -> Any:
     """Join a cluster as a driver; ClusterLost says what is wrong."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    try:
-        import ray
-    except ModuleNotFoundError:
-        raise ClusterLost("Ray is not installed here; this installs it: pip install 'lycosa[ray]'.") from None
+    import ray
+
     if address:
         host, _, port = address.rpartition(":")
         try:
