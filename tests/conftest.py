@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 from support.loopback import Web
+from support.postgres_server import PostgresServer, find_programs, running_server
 from support.ray_cluster import RayCluster, has_ray, ray_cluster
 
 
@@ -34,6 +35,15 @@ def web() -> Iterator[Web]:
     server = Web()
     yield server
     server.close()
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for the tests of a module."""
+    if find_programs() is None:
+        pytest.skip("there is no PostgreSQL server on this machine")
+    with running_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

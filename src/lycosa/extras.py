@@ -19,7 +19,7 @@ def need(module: str, *, extra: str, what: str) -> None:
         return
     if stamp := _find_stamp():
         installer = [sys.executable, str(_ROOT / "tools/environment.py"), str(_ROOT), sys.prefix, extra, stamp]
-        subprocess.run(installer, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+        subprocess.run(installer, stdin=subprocess.DEVNULL, stdout=2)  # our output is for what was asked
         importlib.invalidate_caches()
         if _is_here(module):
             return

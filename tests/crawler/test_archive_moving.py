@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Said, run
 from support.loopback import Reply, Web, html
-from support.postgres_server import PostgresServer, find_programs, running_server
+from support.postgres_server import PostgresServer
 
 from lycosa import Collection
 from lycosa.archive.segment_store import StoreFault
@@ -19,14 +19,6 @@ from lycosa.crawler import archive_moving
 from lycosa.model import WarcRow
 
 psycopg = pytest.importorskip("psycopg")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    if find_programs() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as started:
-        yield started
 
 
 @pytest.fixture
@@ -39,31 +31,31 @@ def web() -> Iterator[Web]:
     site.close()
 
 
-def crawl(web: Web, folder: Path, server: PostgresServer, store: Path, *more: str) -> Said:
-    words = ["crawl", "http://a.test/", "-c", str(folder), "--database", server.address, "--archive", str(store)]
+def crawl(web: Web, folder: Path, postgres: PostgresServer, store: Path, *more: str) -> Said:
+    words = ["crawl", "http://a.test/", "-c", str(folder), "--database", postgres.address, "--archive", str(store)]
     words += ["--connect-to", web.connect_to, "--delay", "0", "--workers", "1", "--set", "keep.warc_bytes=1024"]
     return run(*words, *more)
 
 
-def places(server: PostgresServer, name: str) -> dict[str, str]:
-    with psycopg.connect(server.address, autocommit=True) as connection:
+def places(postgres: PostgresServer, name: str) -> dict[str, str]:
+    with psycopg.connect(postgres.address, autocommit=True) as connection:
         return dict(connection.execute(f"SELECT name, place FROM {name}.warc".encode()).fetchall())
 
 
-def test_a_machine_keeps_nothing_that_the_store_has(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_machine_keeps_nothing_that_the_store_has(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """All files are in the store, the database says so, and pages are read from there."""
     store, folder = tmp_path / "store", tmp_path / "moved"
-    assert crawl(web, folder, server, store, "--quiet").code == 0
+    assert crawl(web, folder, postgres, store, "--quiet").code == 0
     names = sorted(path.name for path in store.iterdir())
     assert names and not list((folder / "archive").glob("*.warc.gz"))
-    assert places(server, "moved") == {name: str(store / name) for name in names}
+    assert places(postgres, "moved") == {name: str(store / name) for name in names}
     with Collection(folder) as collection:
         assert len([page.body for page in collection if page.body and not page.problem]) == 31
     assert run("verify", "-c", str(folder)).code == 0
 
 
 def test_old_files_are_moved_while_the_crawl_runs(
-    server: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that is far from full is in the store before the last page is fetched."""
     monkeypatch.setattr("lycosa.crawler.archive_moving.LOOK_S", 0.1)
@@ -76,33 +68,33 @@ def test_old_files_are_moved_while_the_crawl_runs(
     web.make = look
     del web.pages["a.test/29"]
     old = ("--set", "keep.warc_bytes=1000000", "--set", "keep.warc_age_s=0.3", "--delay", "0.1", "--quiet")
-    assert crawl(web, folder, server, store, *old).code == 0
-    assert there and len(list(store.iterdir())) > len(there) and all(places(server, "old").values())
+    assert crawl(web, folder, postgres, store, *old).code == 0
+    assert there and len(list(store.iterdir())) > len(there) and all(places(postgres, "old").values())
     with Collection(folder) as collection:
         assert len([page.body for page in collection if page.body and not page.problem]) == 31
 
 
-def test_what_a_kill_left_undone_is_done_by_the_next_run(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_what_a_kill_left_undone_is_done_by_the_next_run(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """Killed before the database knew, the file is moved again; killed after it, the file is only removed."""
     store, folder = tmp_path / "store", tmp_path / "undone"
-    assert crawl(web, folder, server, store, "--quiet").code == 0
+    assert crawl(web, folder, postgres, store, "--quiet").code == 0
     first, *others = sorted(store.iterdir())
     before = {path.name: path.read_bytes() for path in store.iterdir()}
     shutil.copy(first, folder / "archive")
-    with psycopg.connect(server.address, autocommit=True) as connection:
+    with psycopg.connect(postgres.address, autocommit=True) as connection:
         connection.execute(b"UPDATE undone.warc SET place = '' WHERE name = %s", (first.name,))
     for path in others:
         shutil.copy(path, folder / "archive")
     web.asked.clear()
-    assert crawl(web, folder, server, store, "--quiet").code == 0
+    assert crawl(web, folder, postgres, store, "--quiet").code == 0
     assert not web.asked
     assert not list((folder / "archive").glob("*.warc.gz"))
     assert {path.name: path.read_bytes() for path in store.iterdir()} == before
-    assert all(places(server, "undone").values())
+    assert all(places(postgres, "undone").values())
 
 
 def test_a_store_that_refuses_costs_nothing(
-    server: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The report says how many files are still here; the next run moves them, and nothing is fetched again."""
     monkeypatch.setattr("lycosa.crawler.archive_moving.PATIENCE_S", 0.0)
@@ -113,21 +105,21 @@ def test_a_store_that_refuses_costs_nothing(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("shutil.copyfile", refuse)
-    said = crawl(web, folder, server, store)
+    said = crawl(web, folder, postgres, store)
     assert said.code == 0 and "still on this machine, as the store refuses" in said.output, said.output
     assert "No space left on device" in said.output and not list(store.iterdir())
     monkeypatch.setattr("shutil.copyfile", original)
     web.asked.clear()
-    assert "still on this machine" not in crawl(web, folder, server, store).output
-    assert not web.asked and all(places(server, "refused").values()) and list(store.iterdir())
+    assert "still on this machine" not in crawl(web, folder, postgres, store).output
+    assert not web.asked and all(places(postgres, "refused").values()) and list(store.iterdir())
 
 
 def test_a_folder_is_remembered_from_where_it_was_named(
-    server: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The collection's settings have the whole path."""
     monkeypatch.chdir(tmp_path)
-    assert crawl(web, tmp_path / "named", server, Path("store"), "--quiet").code == 0
+    assert crawl(web, tmp_path / "named", postgres, Path("store"), "--quiet").code == 0
     assert f'archive = "{tmp_path / "store"}"' in (tmp_path / "named" / "lycosa.toml").read_text()
 
 

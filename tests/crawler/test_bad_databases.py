@@ -9,19 +9,11 @@ from pathlib import Path
 import pytest
 from support.command_line import Said, run
 from support.loopback import Reply, Web, html
-from support.postgres_server import PostgresServer, find_programs, running_server
+from support.postgres_server import PostgresServer
 
 from lycosa.errors import CollectionError
 
 psycopg = pytest.importorskip("psycopg")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    if find_programs() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as started:
-        yield started
 
 
 @pytest.fixture
@@ -39,16 +31,16 @@ def crawl(web: Web, folder: Path, address: str, *more: str, seed: str = "http://
     return run(*words, "--delay", "0", "--workers", "1", "--quiet", *more)
 
 
-def ask(server: PostgresServer, *statements: str) -> None:
-    with psycopg.connect(server.address, autocommit=True) as connection:
+def ask(postgres: PostgresServer, *statements: str) -> None:
+    with psycopg.connect(postgres.address, autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement.encode())
 
 
-def hamper(server: PostgresServer, name: str, body: str) -> None:
+def hamper(postgres: PostgresServer, name: str, body: str) -> None:
     """Have a function run for every statement that stores pages."""
     ask(
-        server,
+        postgres,
         f"CREATE FUNCTION {name}.hamper() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$",
         f"CREATE TRIGGER hamper BEFORE INSERT ON {name}.page EXECUTE FUNCTION {name}.hamper()",
     )
@@ -82,135 +74,135 @@ def test_an_address_with_a_password(web: Web, tmp_path: Path) -> None:
     assert "secret" not in said.output and not (tmp_path / "c" / "lycosa.toml").exists()
 
 
-def test_a_wrong_password(server: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_password(postgres: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told at once, without waiting for the server to change its mind."""
-    ask(server, "CREATE ROLE guarded LOGIN PASSWORD 'right'")
-    rules = server.folder / "data" / "pg_hba.conf"
+    ask(postgres, "CREATE ROLE guarded LOGIN PASSWORD 'right'")
+    rules = postgres.folder / "data" / "pg_hba.conf"
     rules.write_text(f"local all guarded scram-sha-256\n{rules.read_text()}")
-    ask(server, "SELECT pg_reload_conf()", "SELECT pg_sleep(0.3)")
+    ask(postgres, "SELECT pg_reload_conf()", "SELECT pg_sleep(0.3)")
     monkeypatch.setenv("PGPASSWORD", "wrong")
-    said = crawl(web, tmp_path / "c", server.address.replace("postgres@", "guarded@"))
+    said = crawl(web, tmp_path / "c", postgres.address.replace("postgres@", "guarded@"))
     refused(said, web, "password authentication failed")
     assert "put the right password into the environment as PGPASSWORD" in said.output and "wrong" not in said.output
     monkeypatch.delenv("PGPASSWORD")
-    said = crawl(web, tmp_path / "c", server.address.replace("postgres@", "guarded@"))
+    said = crawl(web, tmp_path / "c", postgres.address.replace("postgres@", "guarded@"))
     refused(said, web, "no password supplied: put the password into the environment as PGPASSWORD")
 
 
-def test_a_database_that_does_not_exist(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_database_that_does_not_exist(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """It is told at once."""
-    said = crawl(web, tmp_path / "c", server.address.replace("/postgres?", "/nothing?"))
+    said = crawl(web, tmp_path / "c", postgres.address.replace("/postgres?", "/nothing?"))
     refused(said, web, 'database "nothing" does not exist')
 
 
-def test_a_read_only_database(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_read_only_database(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """It says that a crawl must write."""
-    ask(server, "CREATE DATABASE frozen", "ALTER DATABASE frozen SET default_transaction_read_only = on")
-    said = crawl(web, tmp_path / "c", server.address.replace("/postgres?", "/frozen?"))
+    ask(postgres, "CREATE DATABASE frozen", "ALTER DATABASE frozen SET default_transaction_read_only = on")
+    said = crawl(web, tmp_path / "c", postgres.address.replace("/postgres?", "/frozen?"))
     refused(said, web, "The database is read-only: a crawl must be able to write to it.")
 
 
-def test_a_user_that_may_only_read(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_user_that_may_only_read(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """It is told what it lacks; with SELECT on tables and sequences it reads all, and cannot crawl."""
-    assert crawl(web, tmp_path / "lent", server.address).code == 0
-    ask(server, "CREATE ROLE reader LOGIN")
-    address = server.address.replace("postgres@", "reader@")
+    assert crawl(web, tmp_path / "lent", postgres.address).code == 0
+    ask(postgres, "CREATE ROLE reader LOGIN")
+    address = postgres.address.replace("postgres@", "reader@")
     words = ("export", "pages", "-c", f"{address}#lent", "-o", str(tmp_path / "pages.csv"))
     assert "does not let reader look into the collection lent: its owner can GRANT USAGE" in run(*words).output
-    ask(server, "GRANT USAGE ON SCHEMA lent TO reader", "GRANT SELECT ON ALL TABLES IN SCHEMA lent TO reader")
+    ask(postgres, "GRANT USAGE ON SCHEMA lent TO reader", "GRANT SELECT ON ALL TABLES IN SCHEMA lent TO reader")
     said = run(*words)
     assert said.code == 2 and "granted SELECT on all its tables and sequences" in said.output, said.output
-    ask(server, "GRANT SELECT ON ALL SEQUENCES IN SCHEMA lent TO reader")
+    ask(postgres, "GRANT SELECT ON ALL SEQUENCES IN SCHEMA lent TO reader")
     assert run(*words).code == 0
     web.asked.clear()
     said = crawl(web, tmp_path / "two" / "lent", address)
     refused(said, web, "who crawls must own the collection")
 
 
-def test_a_collection_that_is_not_there(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_collection_that_is_not_there(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """Those that are there are named."""
-    assert crawl(web, tmp_path / "there", server.address).code == 0
+    assert crawl(web, tmp_path / "there", postgres.address).code == 0
     for words in (("status", "-c"), ("query", "SELECT 1", "-c")):
-        said = run(*words, f"{server.address}#nowhere")
+        said = run(*words, f"{postgres.address}#nowhere")
         assert said.code == 2 and "There is no collection nowhere in the database; there are: " in said.output
         assert "there" in said.output.split("there are: ")[1]
 
 
-def test_a_slow_database(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_slow_database(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """It is waited for, and all is done."""
-    assert crawl(web, tmp_path / "slow", server.address, "--limit", "1").code == 5
-    hamper(server, "slow", "PERFORM pg_sleep(0.5); RETURN NULL;")
-    assert crawl(web, tmp_path / "slow", server.address).code == 0
+    assert crawl(web, tmp_path / "slow", postgres.address, "--limit", "1").code == 5
+    hamper(postgres, "slow", "PERFORM pg_sleep(0.5); RETURN NULL;")
+    assert crawl(web, tmp_path / "slow", postgres.address).code == 0
     assert web.paths() == ["a.test/", "a.test/1"]
 
 
-def test_a_full_database(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_full_database(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """It says whose disk is full and ends; with room there, the same command goes on."""
-    assert crawl(web, tmp_path / "brimful", server.address, "--limit", "1").code == 5
-    hamper(server, "brimful", "RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full';")
-    words = ("crawl", "http://a.test/", "-c", str(tmp_path / "brimful"), "--database", server.address)
+    assert crawl(web, tmp_path / "brimful", postgres.address, "--limit", "1").code == 5
+    hamper(postgres, "brimful", "RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full';")
+    words = ("crawl", "http://a.test/", "-c", str(tmp_path / "brimful"), "--database", postgres.address)
     said = run(*words, "--connect-to", web.connect_to, "--delay", "0", "--workers", "1")
     assert said.code == 3 and "The disk of the database is full: make room there" in said.output, said.output
     assert "Traceback" not in said.output and not (tmp_path / "brimful" / "logs" / "errors.log").exists()
-    ask(server, "DROP TRIGGER hamper ON brimful.page")
-    assert crawl(web, tmp_path / "brimful", server.address).code == 0
+    ask(postgres, "DROP TRIGGER hamper ON brimful.page")
+    assert crawl(web, tmp_path / "brimful", postgres.address).code == 0
 
 
-def test_a_database_that_became_read_only(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_database_that_became_read_only(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """A crawl that was begun says so before it fetches anything."""
-    ask(server, "CREATE DATABASE standby")
-    address = server.address.replace("/postgres?", "/standby?")
+    ask(postgres, "CREATE DATABASE standby")
+    address = postgres.address.replace("/postgres?", "/standby?")
     assert crawl(web, tmp_path / "standby", address).code == 0
     web.asked.clear()
-    ask(server, "ALTER DATABASE standby SET default_transaction_read_only = on")
+    ask(postgres, "ALTER DATABASE standby SET default_transaction_read_only = on")
     refused(crawl(web, tmp_path / "standby", address), web, "The database is read-only")
 
 
-def test_a_schema_of_another_program(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_schema_of_another_program(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """Nothing is written into it."""
-    ask(server, "CREATE SCHEMA ledger", "CREATE TABLE ledger.entry (n int)")
+    ask(postgres, "CREATE SCHEMA ledger", "CREATE TABLE ledger.entry (n int)")
     refused(
-        crawl(web, tmp_path / "ledger", server.address), web, "The schema ledger of the database is not a collection"
+        crawl(web, tmp_path / "ledger", postgres.address), web, "The schema ledger of the database is not a collection"
     )
 
 
-def test_a_collection_of_a_newer_version(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_collection_of_a_newer_version(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """It says which, and to upgrade."""
-    assert crawl(web, tmp_path / "newer", server.address).code == 0
+    assert crawl(web, tmp_path / "newer", postgres.address).code == 0
     web.asked.clear()
-    ask(server, "UPDATE newer.meta SET value = '99' WHERE key = 'schema'")
-    refused(crawl(web, tmp_path / "newer", server.address), web, "made by a newer lycosa (its schema is 99")
+    ask(postgres, "UPDATE newer.meta SET value = '99' WHERE key = 'schema'")
+    refused(crawl(web, tmp_path / "newer", postgres.address), web, "made by a newer lycosa (its schema is 99")
 
 
-def test_two_collections_of_one_name(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_two_collections_of_one_name(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """A new folder with other seeds does not become part of somebody's collection; one with the same seeds joins it."""
-    assert crawl(web, tmp_path / "one" / "press", server.address).code == 0
+    assert crawl(web, tmp_path / "one" / "press", postgres.address).code == 0
     web.asked.clear()
-    said = crawl(web, tmp_path / "two" / "press", server.address, seed="http://b.test/")
+    said = crawl(web, tmp_path / "two" / "press", postgres.address, seed="http://b.test/")
     refused(said, web, "has a collection press already, which began from other seeds (http://a.test/)")
     assert not (tmp_path / "two" / "press").exists()
-    assert crawl(web, tmp_path / "three" / "press", server.address).code == 0
+    assert crawl(web, tmp_path / "three" / "press", postgres.address).code == 0
 
 
-def test_stores_that_cannot_be_used(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_stores_that_cannot_be_used(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """An address with credentials, a folder that cannot be made, a store without a database."""
-    said = crawl(web, tmp_path / "c", server.address, "--archive", "s3://key:secret@bucket/x")
+    said = crawl(web, tmp_path / "c", postgres.address, "--archive", "s3://key:secret@bucket/x")
     refused(said, web, "has credentials or options in it")
     assert "secret" not in said.output
     (tmp_path / "file").write_text("")
-    said = crawl(web, tmp_path / "c", server.address, "--archive", str(tmp_path / "file" / "x"))
+    said = crawl(web, tmp_path / "c", postgres.address, "--archive", str(tmp_path / "file" / "x"))
     refused(said, web, "cannot be made: Not a directory")
     words = ("crawl", "http://a.test/", "-c", str(tmp_path / "c"), "--archive", str(tmp_path / "x"), "--quiet")
     refused(run(*words), web, "it goes with keep.database (--database)")
 
 
-def test_clocks_that_differ_by_a_day(server: PostgresServer) -> None:
+def test_clocks_that_differ_by_a_day(postgres: PostgresServer) -> None:
     """Leases end by the server's clock: a machine whose clock is ahead takes nothing from the others."""
     from lycosa.frontier.postgres.frontier import PostgresFrontier
 
-    PostgresFrontier.create(server.address, "clocks", mission_toml="")
-    slow = PostgresFrontier(server.address, "clocks", machine="slow")
-    fast = PostgresFrontier(server.address, "clocks", machine="fast")
+    PostgresFrontier.create(postgres.address, "clocks", mission_toml="")
+    slow = PostgresFrontier(postgres.address, "clocks", machine="slow")
+    fast = PostgresFrontier(postgres.address, "clocks", machine="fast")
     try:
         assert len(slow.lease("slow:0", want=256, now=0.0, ttl_s=20.0)) == 256
         assert fast.lease("fast:0", want=256, now=4e9, ttl_s=20.0) == []
@@ -221,15 +213,15 @@ def test_clocks_that_differ_by_a_day(server: PostgresServer) -> None:
 
 
 def test_a_clock_that_is_a_day_ahead(
-    server: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a machine writes of pauses and retries counts by the server's clock: the others need not wait for a day."""
     real = time.time
     web["a.test/1"] = Reply(b"", 503)
     monkeypatch.setattr("time.time", lambda: real() + 86_400)
     again = ("--set", "fetch.retry_delay_s=60", "--max-time", "2")
-    assert crawl(web, tmp_path / "ahead", server.address, *again).code == 5
-    with psycopg.connect(server.address, autocommit=True) as connection:
+    assert crawl(web, tmp_path / "ahead", postgres.address, *again).code == 5
+    with psycopg.connect(postgres.address, autocommit=True) as connection:
         times = connection.execute("SELECT max(next_at) FROM ahead.host UNION ALL SELECT max(due) FROM ahead.url")
         assert all(real() - 60 < at < real() + 3600 for (at,) in times.fetchall())
 
@@ -246,14 +238,14 @@ def test_a_server_that_is_waited_for(tmp_path: Path) -> None:
     assert len(told) >= 2
 
 
-def test_a_machine_that_is_gone_with_its_archive_files(server: PostgresServer, web: Web, tmp_path: Path) -> None:
+def test_a_machine_that_is_gone_with_its_archive_files(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
     """Its name is known; once it is forgotten, the pages that only it held are fetched again."""
     from lycosa.frontier.postgres.address import machine_of
 
     store = tmp_path / "store"
-    assert crawl(web, tmp_path / "one" / "gone", server.address).code == 0  # nothing of it is in a store
+    assert crawl(web, tmp_path / "one" / "gone", postgres.address).code == 0  # nothing of it is in a store
     lost = machine_of(tmp_path / "one" / "gone")
-    words = ["crawl", "http://a.test/", "-c", str(tmp_path / "two" / "gone"), "--database", server.address]
+    words = ["crawl", "http://a.test/", "-c", str(tmp_path / "two" / "gone"), "--database", postgres.address]
     words += ["--connect-to", web.connect_to, "--delay", "0", "--workers", "1", "--archive", str(store)]
     said = run(*words)
     assert said.code == 0 and f"--forget-machine {lost} has their pages fetched again" in said.output, said.output

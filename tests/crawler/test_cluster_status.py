@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
-import pytest
 from support.command_line import run
 from support.crawl_runs import chain, crawl
 from support.loopback import Web
 from support.metrics_text import parse_metrics
-from support.postgres_server import PostgresServer, find_programs, running_server
+from support.postgres_server import PostgresServer
 
 from lycosa.crawler.cluster_status import find_lags, is_at_work, list_machines
 from lycosa.frontier.contract import MachineFigures, MachineStatus
 from lycosa.frontier.postgres.frontier import PostgresFrontier
 from lycosa.frontier.postgres.schema import VERSION
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    if find_programs() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as server:
-        yield server
 
 
 def machine(name: str = "one", **figures: object) -> MachineStatus:

@@ -308,6 +308,7 @@ def test_ray_that_is_not_installed_is_told(tmp_path: Path, monkeypatch: pytest.M
     """With what installs it."""
     quarry = make_documents(tmp_path / "c", 2, poisoned=False)
     monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))  # an environment of another
     done = run("extract", "-c", str(tmp_path / "c"), "--quarry", quarry, "--on", "ray")
     assert done.code == 2
     assert done.output == "lycosa: --on ray needs the module ray: pip install 'lycosa[ray]'.\n"

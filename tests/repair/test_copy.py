@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.command_line import run
 from support.loopback import Web, html
-from support.postgres_server import find_programs, running_server
+from support.postgres_server import PostgresServer
 
 from lycosa import Collection, crawl
 
@@ -18,11 +18,8 @@ psycopg = pytest.importorskip("psycopg")
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    if find_programs() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as server:
-        yield server.address
+def address(postgres: PostgresServer) -> str:
+    return postgres.address
 
 
 @pytest.fixture

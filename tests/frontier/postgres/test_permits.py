@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.postgres_server import find_programs, running_server
 
 from lycosa import urls
 from lycosa.frontier.contract import PermitsGone
@@ -19,14 +17,6 @@ from lycosa.crawler.cluster_limit import ClusterLimit  # noqa: E402  after what 
 from lycosa.frontier.postgres.frontier import PostgresFrontier  # noqa: E402
 
 LIMIT = 10
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    if find_programs() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as server:
-        yield server.address
 
 
 def open_machines(address: str, collection: str, *names: str) -> list[PostgresFrontier]:

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from support.postgres_server import find_programs, running_server
 
 from lycosa.errors import UsageError
 from lycosa.model import WarcRow
 
 psycopg = pytest.importorskip("psycopg")
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    if find_programs() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as server:
-        yield server.address
 
 
 def test_files_belong_to_machines_and_go_to_a_store(address: str) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from support.postgres_server import find_programs, running_server
 
 from lycosa import urls
 from lycosa.frontier.contract import LeaseLost
@@ -23,14 +22,6 @@ LATE = 2 * LEASE_S
 HOST = "a.test"
 
 _names = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    if find_programs() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as server:
-        yield server.address
 
 
 @pytest.fixture

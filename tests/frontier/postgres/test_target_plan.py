@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from support.postgres_server import find_programs, running_server
 
 from lycosa.frontier.partitions import host_key, part_of
 from lycosa.model import Discovery
@@ -15,14 +12,6 @@ psycopg = pytest.importorskip("psycopg")
 
 HOSTS = [f"host{number}.test" for number in range(300)]
 URLS = 100  # of each host
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    if find_programs() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as server:
-        yield server.address
 
 
 def _fill(address: str, name: str) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 from support.loopback import Web, html
-from support.postgres_server import find_programs, running_server
 
 from lycosa import crawl
 
@@ -28,14 +26,6 @@ QUESTIONS = {
     "robots": "SELECT origin, status, hex(body) FROM robots ORDER BY 1",
     "visits": "SELECT visit.round, url.url, event FROM visit JOIN url USING (n) ORDER BY 1, 2",
 }
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    if find_programs() is None:
-        pytest.skip("there is no PostgreSQL server on this machine")
-    with running_server() as server:
-        yield server.address
 
 
 def ask(folder: Path) -> dict[str, Any]:
