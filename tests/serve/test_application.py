@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.make_collection import make_collection
+from support.metrics_text import parse_metrics
 from support.serve_client import ServeClient, serving
 
 from lycosa.serve.page_request import collection_link
@@ -45,6 +46,14 @@ def test_every_page_has_a_twin_for_programs(client: ServeClient) -> None:
     """The same path with .json, or index.json where it ends in a slash; the page links to it."""
     assert client.get("/c/news/index.json").json["status"]["pages"] == 1
     assert 'href="/c/news/index.json"' in client.get("/c/news/").text
+
+
+def test_a_scraper_gets_metrics(client: ServeClient) -> None:
+    """Those of the command line, in Prometheus's text form."""
+    answer = client.get("/c/news/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert parse_metrics(answer.text)["lycosa_pages"].samples == [({"collection": "news"}, 1.0)]
+    assert client.get("/c/other/metrics").status == 404
 
 
 def test_an_unknown_address_is_a_page(client: ServeClient) -> None:

@@ -53,7 +53,7 @@ def test_every_page_is_shown_from_the_database(root: Path) -> None:
     with serving(root) as client:
         assert client.get("/index.json").json["collections"][0]["pages"] == 14
         assert client.get("/c/press/crawl.json").json["figures"]["pages"] == 14
-        for page in ("", "crawl", "pages", "urls", "hosts", "records", "graph", "query"):
+        for page in ("", "crawl", "metrics", "pages", "urls", "hosts", "records", "graph", "query"):
             answer = client.get(f"/c/press/{page}")
             assert answer.status == 200, (page, answer.text[:2000])
         assert "Of another host" in client.get("/c/press/pages?host=b.test").text

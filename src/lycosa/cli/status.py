@@ -30,14 +30,14 @@ def status(collection: str, form: str | None) -> None:
     import msgspec
 
     from lycosa.collection.reading_source import find_shared
-    from lycosa.crawler.cluster_status import format_cluster_status, read_cluster_status
+    from lycosa.crawler.cluster_status import format_cluster_status, format_collection_metrics, read_cluster_status
     from lycosa.output.table import printable
 
     folder = Path(collection)
     form = form or ("text" if sys.stdout.isatty() else "jsonl")
     shared = find_shared(folder)
     if form == "prometheus":
-        click.echo(_metrics(folder), nl=False)
+        click.echo(format_collection_metrics(folder), nl=False)
     elif shared is not None:
         status_of_all = read_cluster_status(shared, folder)
         text = format_cluster_status(status_of_all) if form == "text" else ""
@@ -51,14 +51,3 @@ def status(collection: str, form: str | None) -> None:
 
 def _print(text: str, clean: Callable[[str], str]) -> None:
     click.echo("\n".join(clean(line) for line in text.splitlines()))
-
-
-def _metrics(folder: Path) -> str:
-    from lycosa.collection.metrics import read_metrics
-    from lycosa.collection.reading_source import find_shared
-    from lycosa.crawler.cluster_status import cluster_metrics, read_cluster_status
-    from lycosa.output.prometheus import format_metrics
-
-    shared = find_shared(folder)
-    metrics = read_metrics(folder) if shared is None else cluster_metrics(read_cluster_status(shared, folder))
-    return format_metrics(metrics, {"collection": folder.absolute().name})

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.collection.metrics import CollectionFigures, list_metrics
-from lycosa.collection.reading_source import SharedPlaces, label_of
+from lycosa.collection.metrics import CollectionFigures, list_metrics, read_metrics
+from lycosa.collection.reading_source import SharedPlaces, find_shared, label_of
 from lycosa.collection.status import running_crawl
 from lycosa.crawler.frontier_choice import load_postgres
 from lycosa.frontier.contract import MachineStatus
 from lycosa.frontier.postgres.address import machine_of
 from lycosa.model import STATE_NAMES, State
-from lycosa.output.prometheus import MetricFamily, single
+from lycosa.output.prometheus import MetricFamily, format_metrics, single
 from lycosa.output.wording import counted
 
 #: A machine that has not told of itself for so long, though its run has not ended, is late.
@@ -139,6 +139,13 @@ def format_cluster_status(status: ClusterStatus) -> str:
     lines += [f"  {line}" for line in list_machines(status.machines)] if status.machines else []
     lines += [f"  late: {lag}" for lag in status.lags]
     return "\n".join(lines)
+
+
+def format_collection_metrics(folder: Path) -> str:
+    """The metrics of a collection, shared or not, in Prometheus's text form."""
+    shared = find_shared(folder)
+    metrics = read_metrics(folder) if shared is None else cluster_metrics(read_cluster_status(shared, folder))
+    return format_metrics(metrics, {"collection": folder.absolute().name})
 
 
 def cluster_metrics(status: ClusterStatus) -> list[MetricFamily]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+CONTENT_TYPE = "text/plain; version=0.0.4"
+
 
 class MetricFamily(Struct):
     """A metric with all its samples: labels and value."""

@@ -16,7 +16,9 @@ import anyio.to_thread
 import msgspec
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
+from lycosa.crawler.cluster_status import format_collection_metrics
 from lycosa.errors import LycosaError, UsageError
+from lycosa.output.prometheus import CONTENT_TYPE
 from lycosa.serve.collection_summaries import read_mission_table
 from lycosa.serve.crawl_form import check_limit
 from lycosa.serve.crawl_processes import start_crawl, stop_crawl
@@ -88,6 +90,11 @@ def _render_changed(request: PageRequest, folder: Path, shown: dict[str, str]) -
     changed = {part: html for part, html in parts.items() if shown.get(part) != html}
     shown |= changed
     return changed
+
+
+def send_metrics(request: PageRequest) -> Response:
+    """The figures of the collection for a scraper."""
+    return Response(format_collection_metrics(request.folder), media_type=CONTENT_TYPE)
 
 
 def stop(request: PageRequest) -> Response:

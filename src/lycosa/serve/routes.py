@@ -32,6 +32,7 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/", overview.show_collection, label=mark("Overview")),
     PageRoute("/c/{name}/crawl", crawl_page.show_crawl, label=mark("Crawl")),
     PageRoute("/c/{name}/crawl/events", crawl_page.send_events, has_twin=False),
+    PageRoute("/c/{name}/metrics", crawl_page.send_metrics, has_twin=False),
     PageRoute("/c/{name}/crawl/stop", crawl_page.stop, method="POST"),
     PageRoute("/c/{name}/crawl/continue", crawl_page.continue_crawl, method="POST"),
     PageRoute("/c/{name}/crawl/recrawl", crawl_page.recrawl, method="POST"),
