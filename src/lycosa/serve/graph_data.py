@@ -151,6 +151,7 @@ def _page_node(collection: Collection, url: str, n: int) -> GraphNode:
 def read_hosts(index: ListIndex, *, start: str, limit: int, by_domain: bool) -> GraphPart:
     """Hosts or registered domains: those around a start, or those with most links between them."""
     name = _domain if by_domain else str
+    most_edges = min(MOST_EDGES, 10 * limit)  # of those, one sees something
     if start and not by_domain:
         edges, is_cut = _hosts_around(index, start, limit)
     elif by_domain:
@@ -170,7 +171,7 @@ def read_hosts(index: ListIndex, *, start: str, limit: int, by_domain: bool) -> 
     kept: list[GraphEdge] = []
     for (source, target), count in sums.most_common():
         fresh = {source, target} - places.keys()
-        if len(places) + len(fresh) > limit or len(kept) >= MOST_EDGES:
+        if len(places) + len(fresh) > limit or (len(kept) >= most_edges and not fresh):
             is_cut = True
             continue
         for end in (source, target):
@@ -206,7 +207,7 @@ def _hosts_around(index: ListIndex, start: str, limit: int) -> tuple[list[Any], 
 def _edges_among(index: ListIndex, hosts: set[str]) -> list[Any]:
     """The strongest edges of each of these hosts to another one of them."""
     found: list[Any] = []
-    each = max(10, 2 * MOST_EDGES // max(len(hosts), 1))
+    each = max(10, min(20, 2 * MOST_EDGES // max(len(hosts), 1)))
     for host in sorted(hosts):
         sql = "SELECT source, target, links FROM host_edge WHERE source = ? ORDER BY links DESC LIMIT ?"
         rows = index.db.execute(sql, (host, each + 50))
