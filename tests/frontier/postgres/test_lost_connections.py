@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -131,3 +132,23 @@ def kill(server: PostgresServer, others: int) -> None:
     with psycopg.connect(server.address, autocommit=True) as other:
         for _ in range(others):
             other.execute("INSERT INTO killed.written VALUES ('by another')")
+
+
+def test_who_was_frozen_in_a_transaction_begins_it_anew(connection: PostgresConnection) -> None:
+    """The server ends a transaction in which nothing is said for a minute, so that others can go on."""
+    connection.run("CREATE TABLE written (what text)")
+
+    def freeze() -> None:
+        connection.run("SET LOCAL idle_in_transaction_session_timeout = 1")
+        time.sleep(0.2)
+
+    waiting = [freeze]
+
+    def write() -> int:
+        count = connection.run("INSERT INTO written VALUES ('once')")
+        if waiting:
+            waiting.pop()()
+        return count
+
+    assert connection.write(write) == 1
+    assert connection.rows("SELECT * FROM written") == [("once",)]

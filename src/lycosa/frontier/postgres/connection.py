@@ -29,7 +29,7 @@ Values = Sequence[object] | Mapping[str, object]
 PATIENCE_S = 120.0
 _PAUSE_S = 0.5
 _PASSING = (errors.DeadlockDetected, errors.SerializationFailure)
-_BROKEN = (psycopg.OperationalError, psycopg.InterfaceError)
+_BROKEN = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
 _FINAL = (
     errors.InvalidPassword,
     errors.InvalidAuthorizationSpecification,

@@ -88,7 +88,8 @@ _NAME = "(SELECT name FROM host WHERE host.part = url.part AND host.host = url.h
 _ONE = f"SELECT {_TARGET.format(_NAME)} FROM url WHERE state = 0 AND part = %s AND n = %s"
 _LEFT = "SELECT EXISTS (SELECT 1 FROM url WHERE state = 0) OR EXISTS (SELECT 1 FROM url WHERE state = 9)"
 _INBOX = """
-WITH read AS (DELETE FROM inbox WHERE part = ANY(%s) RETURNING part, host)
+WITH news AS (SELECT part, host FROM inbox WHERE part = ANY(%s) FOR UPDATE SKIP LOCKED),
+read AS (DELETE FROM inbox USING news WHERE inbox.part = news.part AND inbox.host = news.host RETURNING inbox.*)
 SELECT name FROM read JOIN host USING (part, host) ORDER BY host.host"""
 _RECALL = "SELECT state, reason FROM url WHERE part = %s AND host = %s AND id = %s"
 _CONTENT = "SELECT 1 FROM content WHERE part = %s AND digest = %s"
@@ -172,6 +173,7 @@ class PostgresFrontier:
         self._numbers = RowNumbers()
         self._known = Seen()  # ids of URLs that are known and were not refused
         self._unheld: set[bytes] = set()  # contents that nobody held a moment ago; a commit asks again
+        self._woken: set[str] = set()  # hosts with new URLs, of commits whose second half failed
         self._suspended = False
         self._limited = False
         self._connection.read(lambda: self._connection.db)
@@ -384,16 +386,17 @@ class PostgresFrontier:
 
     def _commit(self, batch: Batch, owner: str, max_depth: int) -> Committed:
         again: list[Discovery] = []
-        woken: set[str] = set()
         self._unheld = set()
         if batch.discoveries or batch.trap_counts:
             again, woken = self._write(lambda: self._add(batch, owner, max_depth))
-            batch.trap_counts = {}  # where the rest must be tried again, these are counted
+            self._woken |= woken  # where the rest must be tried again, these URLs are known,
+            batch.trap_counts = {}  # and counted
         try:
             held, writer = self._write(lambda: self._conclude(batch, again, owner, max_depth))
         except PermitsGone:
             raise PermitsGone(*self.permits()) from None
-        own = {host for host in woken | writer.woken if part_of(host) in held}
+        own = {host for host in self._woken | writer.woken if part_of(host) in held}
+        self._woken = set()
         return Committed(woken_hosts=own, duplicates=writer.duplicates, stored=writer.stored)
 
     def _add(self, batch: Batch, owner: str, max_depth: int) -> tuple[list[Discovery], set[str]]:
