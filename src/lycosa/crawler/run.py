@@ -192,6 +192,7 @@ def _prepare(
     if isinstance(frontier, SharedFrontier):
         if not created and not (setup.folder / "lycosa.toml").exists():
             _refuse_stranger(mission, frontier, setup.folder)
+        _refuse_own_collection(mission, frontier, setup.folder)
         clear_moved(setup.archive, frontier)
     notes = reconcile_archive(setup, frontier)
     if isinstance(frontier, SharedFrontier) and options.forget_machine:
@@ -322,6 +323,13 @@ def _refuse_stranger(mission: Mission, frontier: Frontier, folder: Path) -> None
             f"The database has a collection {name_of(folder)} already, which began from other seeds ({given[0]}):"
             " name another folder with --collection DIR, or give one of its seeds to join it."
         )
+
+
+def _refuse_own_collection(mission: Mission, frontier: Frontier, folder: Path) -> None:
+    from lycosa.repair.copy import refuse_own_collection
+
+    shared = SharedCollection(mission.keep.database, name_of(folder))
+    refuse_own_collection(folder, shared, frontier.meta("created") or "0")
 
 
 def _make_address_guard(mission: Mission, seeds: Iterable[str]) -> AddressGuard:
