@@ -6,6 +6,7 @@ it does not ask for again. What was committed survives a kill of any worker, mac
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -103,6 +104,8 @@ _SEEDS = f"SELECT url FROM seed JOIN url ON url.part = seed.n >> 44 AND url.n = 
 _STRIKE = "INSERT INTO strike VALUES (%s, 1) ON CONFLICT (n) DO UPDATE SET count = strike.count + 1 RETURNING count"
 _OTHERS = """
 SELECT 1 FROM holder WHERE until > extract(epoch FROM clock_timestamp()) AND NOT starts_with(owner, %s) LIMIT 1"""
+_OWN_UNTIL = """
+SELECT max(until) FROM holder WHERE until > extract(epoch FROM clock_timestamp()) AND starts_with(owner, %s)"""
 _WARCS = "SELECT name, size, synced, stamp FROM warc WHERE machine = %s AND place = '' ORDER BY name"
 _RECORD_WARC = """
 INSERT INTO warc (name, size, synced, stamp, machine) VALUES (%s, %s, %s, %s, %s) ON CONFLICT (name) DO UPDATE
@@ -246,6 +249,15 @@ class PostgresFrontier:
     def others_are_at_work(self) -> bool:
         """Whether workers of other machines hold leases."""
         return bool(self._connection.read(lambda: self._connection.value(_OTHERS, (f"{self.machine}:",))))
+
+    @_reading
+    def has_twin(self, *, within_s: float) -> bool:
+        """Whether another process renews leases under the name of this machine; looks for so long where some hold."""
+        before = self._connection.value(_OWN_UNTIL, (f"{self.machine}:",))
+        if before is None:
+            return False
+        time.sleep(within_s)
+        return bool((self._connection.value(_OWN_UNTIL, (f"{self.machine}:",)) or 0.0) > before)
 
     def release_slot(self, slot: int) -> None:
         self._write(lambda: self._leases.clear(self._connection, machine=self.machine, slot=slot))
