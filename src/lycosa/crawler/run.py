@@ -293,6 +293,10 @@ def _crawl(
         shutil.rmtree(spool, ignore_errors=True)
         report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)
         report.replaced = supervisor.replaced
+        with spare:
+            rounds.end(frontier, report.ended_by)  # before others may begin the next one
+        if mission.recrawl.period_h:
+            report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
         if machine_reports is not None and isinstance(frontier, SharedFrontier):
             machine_reports.end(report.ended_by)
             frontier.clear_leases()  # it is no longer at work
@@ -300,10 +304,6 @@ def _crawl(
                 moved = mover.move_rest()
             report.archive = tell_archive(mission, frontier, moved)
             report.machines = frontier.machines()
-        with spare:
-            rounds.end(frontier, report.ended_by)
-        if mission.recrawl.period_h:
-            report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
         if extraction is not None:
             tallies = extraction.finish(report.ended_by, options.output or sys.stderr, quiet=options.quiet)
             ended_by = next((tally.ended_by for tally in tallies if tally.ended_by), "")
