@@ -114,6 +114,27 @@ def test_a_store_that_refuses_costs_nothing(
     assert not web.asked and all(places(postgres, "refused").values()) and list(store.iterdir())
 
 
+def test_a_round_that_others_began_while_files_are_moved_is_theirs_to_end(
+    postgres: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that moves its files for a minute has left the crawl: it ends the round that it took part in."""
+    from lycosa.frontier.postgres.frontier import PostgresFrontier
+
+    move = archive_moving.ArchiveMover.move_rest
+
+    def begin_and_move(mover: archive_moving.ArchiveMover) -> archive_moving.MoveCount:
+        other = PostgresFrontier(postgres.address, "rounds", machine="other")
+        assert not other.others_are_at_work()
+        assert other.begin_round(now=other.server_time(), step_s=1.0, everything=True) == 2
+        other.close()
+        return move(mover)
+
+    monkeypatch.setattr(archive_moving.ArchiveMover, "move_rest", begin_and_move)
+    assert crawl(web, tmp_path / "rounds", postgres, tmp_path / "store", "--quiet").code == 0
+    with contextlib.closing(PostgresFrontier(postgres.address, "rounds", machine="other")) as other:
+        assert [row.ended is None for row in other.rounds()] == [False, True]
+
+
 def test_a_folder_is_remembered_from_where_it_was_named(
     postgres: PostgresServer, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

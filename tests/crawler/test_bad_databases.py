@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -260,3 +261,50 @@ def test_a_machine_that_is_gone_with_its_archive_files(postgres: PostgresServer,
     assert sorted(web.paths()) == ["a.test/", "a.test/1"]
     assert len(list(store.glob("*.warc.gz"))) == 1
     assert run("verify", "-c", str(tmp_path / "two" / "gone")).code == 0
+
+
+def test_two_machines_of_one_name(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """The second is refused while the first is at work: each would take the other's hosts, and miss its files."""
+    from lycosa.frontier.postgres.address import machine_of
+    from lycosa.frontier.postgres.frontier import PostgresFrontier
+
+    folder = tmp_path / "twins"
+    PostgresFrontier.create(postgres.address, "twins", mission_toml="")
+    twin = PostgresFrontier(postgres.address, "twins", machine=machine_of(folder))
+    twin.lease(f"{twin.machine}:0", want=8, now=0.0, ttl_s=20.0)
+    ended = threading.Event()
+
+    def renew() -> None:
+        while not ended.wait(0.2):
+            twin.renew(f"{twin.machine}:0", now=0.0, ttl_s=20.0)
+
+    thread = threading.Thread(target=renew)
+    thread.start()
+    try:
+        refused(crawl(web, folder, postgres.address), web, f"Another machine of the name {twin.machine} is at work")
+        assert not folder.exists()
+    finally:
+        ended.set()
+        thread.join()
+    said = crawl(web, folder, postgres.address)  # the twin was killed: its leases hold, and nobody renews them
+    twin.close()
+    assert said.code == 0, said.output
+
+
+def test_a_commit_of_a_killed_worker_that_comes_late(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """The run after it waits for it, and then finds in the archive what was committed, in place of cutting it off."""
+    from lycosa.frontier.postgres.address import machine_of
+
+    folder = tmp_path / "late"
+    assert crawl(web, folder, postgres.address).code == 0
+    (file,) = (folder / "archive").glob("*.warc.gz")
+    file.write_bytes(2 * file.read_bytes())
+    size = file.stat().st_size
+    with psycopg.connect(postgres.address, options="-c search_path=late") as killed:
+        killed.execute("SELECT 1 FROM holder WHERE owner = %s FOR SHARE", (f"{machine_of(folder)}:0",))
+        killed.execute("UPDATE warc SET size = %s, synced = %s, stamp = 0", (size, size))
+        timer = threading.Timer(2.0, killed.commit)
+        timer.start()
+        assert crawl(web, folder, postgres.address).code == 0
+        timer.join()
+    assert file.stat().st_size == size

@@ -13,6 +13,7 @@ from support.loopback import Web, html
 from support.postgres_server import PostgresServer
 
 from lycosa import Collection, crawl
+from lycosa.errors import CollectionError
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -158,3 +159,26 @@ def test_what_a_machine_had_not_moved_is_extracted_later(address: str, web: Web,
     assert run(*words, "-c", str(tmp_path / "1" / "late"), "--archive", str(tmp_path / "store")).code == 0
     said = run_apart(*extract)
     assert "13 records from 13 documents" in said, said
+
+
+def test_a_crawl_goes_on_where_it_was_with_its_archive_files(address: str, web: Web, tmp_path: Path) -> None:
+    """Copied to a database without a store, the files are the ones of this machine, which knows them as its own."""
+    crawl("http://a.test/", collection=tmp_path / "kept", limit=5, **options(web))  # type: ignore[arg-type]
+    assert run("copy", str(tmp_path / "kept"), f"{address}#kept").code == 0
+    crawl("http://a.test/", collection=tmp_path / "kept", database=address, **options(web))  # type: ignore[arg-type]
+    assert len([body for body in bodies(tmp_path / "kept").values() if body]) == 13
+    said = run("verify", "-c", str(tmp_path / "kept"))
+    assert said.code == 0, said.output
+
+
+def test_pages_that_the_database_does_not_have_are_not_removed(address: str, web: Web, tmp_path: Path) -> None:
+    """A crawl that begins in a database does not take the folder of another collection for its own."""
+    crawl("http://a.test/", collection=tmp_path / "own", limit=5, **options(web))  # type: ignore[arg-type]
+    before = bodies(tmp_path / "own")
+    for _ in range(2):
+        with pytest.raises(CollectionError, match="holds pages that the collection own of the database does not have"):
+            crawl("http://a.test/", collection=tmp_path / "own", database=address, **options(web))  # type: ignore[arg-type]
+    assert bodies(tmp_path / "own") == before
+    assert run("copy", str(tmp_path / "own"), f"{address}#own").code == 0
+    crawl("http://a.test/", collection=tmp_path / "own", database=address, **options(web))  # type: ignore[arg-type]
+    assert len([body for body in bodies(tmp_path / "own").values() if body]) == 13

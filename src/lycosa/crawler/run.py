@@ -33,6 +33,7 @@ from lycosa.crawler.resume import resume, retry_failed
 from lycosa.crawler.summary import CrawlReport, make_report
 from lycosa.crawler.supervisor import Supervisor
 from lycosa.crawler.wiring import CrawlSetup, guard_quarry, worker_starter
+from lycosa.crawler.worker import SHARED_RENEW_S
 from lycosa.disk import make_fault, replace_text
 from lycosa.errors import CollectionError, Damaged, DiskFull, LycosaError, UsageError
 from lycosa.extract.quarry_loader import load_quarry
@@ -192,6 +193,10 @@ def _prepare(
     if isinstance(frontier, SharedFrontier):
         if not created and not (setup.folder / "lycosa.toml").exists():
             _refuse_stranger(mission, frontier, setup.folder)
+        _refuse_own_collection(mission, frontier, setup.folder)
+        _refuse_twin(frontier, setup.folder)
+    frontier.clear_leases()  # first: a worker that was killed may have sent a commit that the server is still about
+    if isinstance(frontier, SharedFrontier):
         clear_moved(setup.archive, frontier)
     notes = reconcile_archive(setup, frontier)
     if isinstance(frontier, SharedFrontier) and options.forget_machine:
@@ -200,7 +205,6 @@ def _prepare(
         notes.append(f"The machine {lost}: {counted(pages, 'page', 'is')} fetched again.")
     if isinstance(frontier, SharedFrontier) and frontier.others_are_at_work():
         replace_text(setup.folder / "lycosa.toml", to_toml(mission))
-        frontier.clear_leases()
         seeds = _add_seeds(mission, frontier, options.written)
         return seeds, [*notes, "Other machines are at work on this collection: this one joins them."]
     notes += rounds.begin(
@@ -226,7 +230,6 @@ def _prepare(
         notes.append(note)
     frontier.set_meta("mission", to_toml(mission))
     replace_text(setup.folder / "lycosa.toml", to_toml(mission))
-    frontier.clear_leases()
     return seeds, notes
 
 
@@ -290,6 +293,10 @@ def _crawl(
         shutil.rmtree(spool, ignore_errors=True)
         report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)
         report.replaced = supervisor.replaced
+        with spare:
+            rounds.end(frontier, report.ended_by)  # before others may begin the next one
+        if mission.recrawl.period_h:
+            report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
         if machine_reports is not None and isinstance(frontier, SharedFrontier):
             machine_reports.end(report.ended_by)
             frontier.clear_leases()  # it is no longer at work
@@ -297,10 +304,6 @@ def _crawl(
                 moved = mover.move_rest()
             report.archive = tell_archive(mission, frontier, moved)
             report.machines = frontier.machines()
-        with spare:
-            rounds.end(frontier, report.ended_by)
-        if mission.recrawl.period_h:
-            report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
         if extraction is not None:
             tallies = extraction.finish(report.ended_by, options.output or sys.stderr, quiet=options.quiet)
             ended_by = next((tally.ended_by for tally in tallies if tally.ended_by), "")
@@ -322,6 +325,22 @@ def _refuse_stranger(mission: Mission, frontier: Frontier, folder: Path) -> None
             f"The database has a collection {name_of(folder)} already, which began from other seeds ({given[0]}):"
             " name another folder with --collection DIR, or give one of its seeds to join it."
         )
+
+
+def _refuse_twin(frontier: SharedFrontier, folder: Path) -> None:
+    """Refuse a machine whose name another one has: they would take each other's hosts and archive files."""
+    if frontier.has_twin(within_s=2 * SHARED_RENEW_S):
+        raise CollectionError(
+            f"Another machine of the name {machine_of(folder)} is at work on this collection: give this one another"
+            " host name, or name another folder with --collection DIR."
+        )
+
+
+def _refuse_own_collection(mission: Mission, frontier: Frontier, folder: Path) -> None:
+    from lycosa.repair.copy import refuse_own_collection
+
+    shared = SharedCollection(mission.keep.database, name_of(folder))
+    refuse_own_collection(folder, shared, frontier.meta("created") or "0")
 
 
 def _make_address_guard(mission: Mission, seeds: Iterable[str]) -> AddressGuard:

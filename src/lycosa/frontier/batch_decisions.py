@@ -74,8 +74,8 @@ class BatchDecisions(ABC):
         known = self._find_known(seeds)
         for seed in seeds:
             old = known[seed.url_hash]
-            if old.state in REOPENED_BY_SEEDS[given] and seed.state == State.PENDING:
-                self._open_seed(old.n)
+            is_opened = old.state in REOPENED_BY_SEEDS[given] and seed.state == State.PENDING
+            if is_opened and self._open_seed(old):
                 self._count_opened(old, seed.host)
         self._write_seeds(sorted({old.n for old in known.values()}), given=given)
 
@@ -90,8 +90,9 @@ class BatchDecisions(ABC):
             if old.waits:
                 self._need(link, old)
                 old.via = link.via
-            elif old.state in (State.FETCHED, State.REJECTED) and old.reason in REOPENED_BY_NEED:
-                self._open_dropped(link, old)
+                continue
+            is_dropped = old.state in (State.FETCHED, State.REJECTED) and old.reason in REOPENED_BY_NEED
+            if is_dropped and self._open_dropped(link, old):
                 self._count_opened(old, link.host)
                 old.via = link.via
 
@@ -205,8 +206,8 @@ class BatchDecisions(ABC):
                 continue
             if hint.host not in trusted:
                 trusted[hint.host] = is_trusted(*self._read_trust(hint.host))
-            if trusted[hint.host] and State.FETCHED <= state <= State.GONE and visited < self._round:
-                self._open_hinted(n)
+            is_opened = trusted[hint.host] and State.FETCHED <= state <= State.GONE and visited < self._round
+            if is_opened and self._open_hinted(n, state, reason):
                 self._counts.opened(state, reason)
                 self.woken.add(hint.host)
         if dates:
@@ -235,12 +236,12 @@ class BatchDecisions(ABC):
         """Let a URL that waits be fetched as what this link says."""
 
     @abstractmethod
-    def _open_dropped(self, link: Discovery, old: KnownUrl) -> None:
-        """Make a URL pending as what this link says."""
+    def _open_dropped(self, link: Discovery, old: KnownUrl) -> bool:
+        """Make a URL pending as what this link says; False where another worker was faster."""
 
     @abstractmethod
-    def _open_seed(self, n: int) -> None:
-        """Make a URL pending that became a seed."""
+    def _open_seed(self, old: KnownUrl) -> bool:
+        """Make a URL pending that became a seed; False where another worker was faster."""
 
     @abstractmethod
     def _write_seeds(self, rows: list[int], *, given: bool) -> None:
@@ -283,8 +284,8 @@ class BatchDecisions(ABC):
         """How many hints of a host were followed, and how many were wrong."""
 
     @abstractmethod
-    def _open_hinted(self, n: int) -> None:
-        """Make a page pending because of a hint."""
+    def _open_hinted(self, n: int, state: int, reason: str) -> bool:
+        """Make a page pending because of a hint; False where it is not in this state any more."""
 
     @abstractmethod
     def _write_dates(self, dates: Mapping[int, LastmodHint]) -> None:

@@ -405,6 +405,9 @@ class SharedFrontier(Frontier, Protocol):
     def others_are_at_work(self) -> bool:
         """Whether workers of other machines hold leases."""
 
+    def has_twin(self, *, within_s: float) -> bool:
+        """Whether another process renews leases under the name of this machine; looks for so long where some hold."""
+
     def limit_pages(self) -> None:
         """Let every commit of this object use permits for what it stores, or raise `PermitsGone`."""
 

@@ -63,17 +63,17 @@ class DepthKeeper(ABC):
         self._spread()
 
     def _lower(self, row: DepthRow, depth: int, *, fits: bool = False) -> None:
-        least = min(depth, row.depth)
-        if row.state == State.REJECTED and row.reason == "depth" and (fits or least <= self._max_depth):
-            self._open(row.n, least)
-            self._counts.opened(row.state, row.reason)
-            self._woken.add(urls.host_of(row.url))
-        elif depth < row.depth:
-            self._set(row.n, depth)
-            if row.state in (State.PENDING, State.WAITING):
-                self._record_lowered(row.n)
-            elif row.state != State.REJECTED:
-                self._todo.append((row.n, depth))
+        is_lower = depth < row.depth
+        if is_lower:
+            row = self._set(row, depth)
+        if row.state == State.REJECTED and row.reason == "depth" and (fits or row.depth <= self._max_depth):
+            if self._open(row.n):
+                self._counts.opened(row.state, row.reason)
+                self._woken.add(urls.host_of(row.url))
+        elif is_lower and row.state in (State.PENDING, State.WAITING):
+            self._record_lowered(row.n)
+        elif is_lower and row.state != State.REJECTED:
+            self._todo.append((row.n, row.depth))
 
     def _spread(self) -> None:
         """Lower what the pages on the list led to, and so on; ends because depths only shrink."""
@@ -101,12 +101,12 @@ class DepthKeeper(ABC):
         """Where a page led: its redirect, and its newest links, packed."""
 
     @abstractmethod
-    def _open(self, n: int, depth: int) -> None:
-        """Make a URL pending, at this depth."""
+    def _open(self, n: int) -> bool:
+        """Make a URL pending that was rejected for its depth; False where another worker was faster."""
 
     @abstractmethod
-    def _set(self, n: int, depth: int) -> None:
-        """Write a depth."""
+    def _set(self, row: DepthRow, depth: int) -> DepthRow:
+        """Write a lower depth; returns the row as it is now, at which another worker may have been in the meantime."""
 
     @abstractmethod
     def _record_lowered(self, n: int) -> None:

@@ -28,7 +28,7 @@ from lycosa.config.toml_writer import to_toml
 from lycosa.disk import make_fault, replace_text, sync_folder
 from lycosa.errors import CollectionError
 from lycosa.frontier.postgres import schema
-from lycosa.frontier.postgres.address import SharedCollection
+from lycosa.frontier.postgres.address import SharedCollection, machine_of
 from lycosa.frontier.postgres.connection import connect, translate
 from lycosa.frontier.postgres.state_queries import read_clock
 from lycosa.frontier.postgres.transfer import from_file, refuse_filled, to_file
@@ -54,6 +54,10 @@ def copy_to_database(folder: Path, target: SharedCollection, *, archive: str = "
                 count = from_file(folder / "crawl.db", connection, target.name)
                 rows = [(one.place, one.name) for one in places.values()]
                 connection.cursor().executemany("UPDATE warc SET place = %s WHERE name = %s", rows)
+                here = [path.name for path in (folder / "archive").iterdir()]
+                # Those are the files of this machine: a crawl that goes on here knows them.
+                sql = "UPDATE warc SET machine = %s WHERE name = ANY(%s)"
+                connection.execute(sql, (machine_of(folder), here))
     except psycopg.Error as problem:
         raise translate(problem) from problem
     text = f"{counted(count, 'URL', 'is')} in the collection {target.name} of the database now."
@@ -134,13 +138,36 @@ def _refuse_other(source: SharedCollection, folder: Path) -> None:
     shared = find_shared(folder)
     if shared is not None and shared.collection == source:
         return  # the folder of a machine
-    here = float(_read_meta(folder / "crawl.db", "created") or 0)
-    is_same = created is not None and abs(float(created[0]) - here) < 0.001  # a text may have lost digits
+    is_same = created is not None and _was_made(folder, created[0])
     if not is_same or any(size > sizes.get(name, -1) for name, size, _ in _warcs(folder)):
         raise CollectionError(
             f"{folder} holds pages that the collection {source.name} of the database does not have: name another"
             " folder."
         )
+
+
+def refuse_own_collection(folder: Path, shared: SharedCollection, created: str) -> None:
+    """Refuse a folder with pages of a collection that the database does not have: a crawl there would remove them."""
+    try:
+        is_own = (folder / "crawl.db").exists() and not _was_made(folder, created)
+    except apsw.Error:  # damaged: it says nothing
+        is_own = False
+    if is_own or (find_shared(folder) is None and not (folder / "crawl.db").exists() and _has_pages(folder)):
+        raise CollectionError(
+            f"{folder} holds pages that the collection {shared.name} of the database does not have: bring them there"
+            f" first, with lycosa copy {folder} {shared.address}#{shared.name}, or name another folder with"
+            " --collection DIR."
+        )
+
+
+def _was_made(folder: Path, created: str) -> bool:
+    """Whether the crawl.db in a folder is of the collection that was made at this time."""
+    here = float(_read_meta(folder / "crawl.db", "created") or 0)
+    return abs(float(created) - here) < 0.001  # a text may have lost digits
+
+
+def _has_pages(folder: Path) -> bool:
+    return any((folder / "archive").glob("*.warc.gz"))
 
 
 def _fetch_segments(folder: Path) -> int:

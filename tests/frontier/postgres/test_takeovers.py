@@ -161,6 +161,18 @@ def test_a_round_begins_once_for_all_machines(open_machine: Callable[[str], Post
     assert two.begin_round(now=200.0, step_s=1.0, everything=True) == 3
 
 
+def test_a_round_that_is_over_is_not_open_again_for_who_was_interrupted(
+    open_machine: Callable[[str], PostgresFrontier],
+) -> None:
+    """One machine has reached the limit; the other, which was interrupted then, says so later."""
+    one, two = open_machine("one"), open_machine("two")
+    one.end_round(now=50.0, why="limit")
+    two.end_round(now=None, why="interrupt")
+    assert [(row.ended, row.why) for row in two.rounds()] == [(50.0, "limit")]
+    two.end_round(now=None, why="")  # who goes on with it opens it
+    assert two.rounds()[0].ended is None
+
+
 def test_a_file_that_grew_while_its_machine_was_forgotten_stays_known(
     open_machine: Callable[[str], PostgresFrontier],
 ) -> None:

@@ -18,6 +18,7 @@ from lycosa.frontier.depths import Unpack
 from lycosa.frontier.lastmod_hints import HINTED
 from lycosa.frontier.page_events import KnownUrl, PageBefore
 from lycosa.frontier.partitions import host_key, part_of
+from lycosa.frontier.postgres.bulk_updates import AGAIN
 from lycosa.frontier.postgres.connection import PostgresConnection
 from lycosa.frontier.postgres.counters import ShardedCounts
 from lycosa.frontier.postgres.depths import PostgresDepths
@@ -43,8 +44,8 @@ ON CONFLICT (part, host, id) DO NOTHING RETURNING n"""
 _HOSTS = """
 INSERT INTO host (part, host, name) SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::text[])
 ON CONFLICT (part, host) DO NOTHING"""
-_INBOX = """
-INSERT INTO inbox SELECT * FROM unnest(%s::smallint[], %s::bigint[]) ON CONFLICT DO NOTHING"""
+_INBOX = f"""
+INSERT INTO inbox SELECT * FROM unnest(%s::smallint[], %s::bigint[]) {AGAIN}"""
 _KNOWN = """
 SELECT url.id, url.n, url.state, url.reason, url.via, url.seed, url.score
 FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS asked (part, host, id) JOIN url USING (part, host, id)
@@ -53,14 +54,16 @@ _OPEN_BARRED = """
 UPDATE url SET state = 0, reason = '', score = %s, depth = %s, hops = %s, parent = %s, via = %s, anchor = %s,
     context = %s, original = %s, lore = %s
 WHERE part = %s AND n = %s AND state = 8 AND reason = ANY(%s)"""
+#: A row, if it is in the state that it was found in: another worker may have opened it in the meantime.
+_STILL = "part = %s AND n = %s AND state = %s AND reason = %s"
 _NEED = "UPDATE url SET via = %s, parent = %s WHERE part = %s AND n = %s AND state IN (0, 9) AND NOT seed AND via <> %s"
-_OPEN_DROPPED = "UPDATE url SET state = 0, reason = '', due = 0, via = %s, parent = %s WHERE part = %s AND n = %s"
+_OPEN_DROPPED = f"""
+UPDATE url SET state = 0, reason = '', due = 0, via = %s, parent = %s WHERE {_STILL}"""
 _RISE = """
 UPDATE url SET score = %s, lore = %s, parent = %s, via = %s, anchor = %s, context = %s
 WHERE part = %s AND n = %s AND state IN (0, 9) AND NOT seed AND score BETWEEN -1 AND %s"""
-_REOPEN = """
-UPDATE url SET was = CASE WHEN state < 7 THEN state ELSE was END, state = 0, reason = '', due = 0
-WHERE part = %s AND n = %s"""
+_REOPEN = f"""
+UPDATE url SET was = CASE WHEN state < 7 THEN state ELSE was END, state = 0, reason = '', due = 0 WHERE {_STILL}"""
 _SEED = "INSERT INTO seed VALUES (%s, %s) ON CONFLICT (n) DO UPDATE SET given = seed.given OR excluded.given"
 _BEFORE = """
 SELECT url.n, state, reason, via, was, digest, due
@@ -138,8 +141,8 @@ FROM unnest(%s::smallint[], %s::bigint[]) AS asked (part, n) JOIN url USING (par
 _LASTMOD = """
 INSERT INTO lastmod SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::float8[])
 ON CONFLICT (part, n) DO UPDATE SET modified = greatest(lastmod.modified, excluded.modified)"""
-_OPEN_HINTED = """
-UPDATE url SET was = state, state = 0, reason = '', due = %s, retries = 0 WHERE part = %s AND n = %s"""
+_OPEN_HINTED = f"""
+UPDATE url SET was = state, state = 0, reason = '', due = %s, retries = 0 WHERE {_STILL}"""
 
 
 class PostgresBatch(BatchDecisions):
@@ -237,11 +240,12 @@ class PostgresBatch(BatchDecisions):
     def _need(self, link: Discovery, old: KnownUrl) -> None:
         self._connection.send(_NEED, (link.via, link.parent, part_of_row(old.n), old.n, link.via))
 
-    def _open_dropped(self, link: Discovery, old: KnownUrl) -> None:
-        self._connection.send(_OPEN_DROPPED, (link.via, link.parent, part_of_row(old.n), old.n))
+    def _open_dropped(self, link: Discovery, old: KnownUrl) -> bool:
+        values = (link.via, link.parent, part_of_row(old.n), old.n, old.state, old.reason)
+        return bool(self._connection.run(_OPEN_DROPPED, values))
 
-    def _open_seed(self, n: int) -> None:
-        self._connection.send(_REOPEN, (part_of_row(n), n))
+    def _open_seed(self, old: KnownUrl) -> bool:
+        return bool(self._connection.run(_REOPEN, (part_of_row(old.n), old.n, old.state, old.reason)))
 
     def _write_seeds(self, rows: list[int], *, given: bool) -> None:
         self._connection.run_many(
@@ -407,8 +411,10 @@ class PostgresBatch(BatchDecisions):
                 number,
             )
             for row in hosts
+            if part_of(row.host) in self._owned
         }
-        self._connection.send(_HOST_ROWS, _columns([rows[key] for key in sorted(rows)]))
+        if rows:
+            self._connection.send(_HOST_ROWS, _columns([rows[key] for key in sorted(rows)]))
 
     def _find_hinted(self, hints: Iterable[LastmodHint]) -> dict[int, LastmodHint]:
         newest = {hint.url_hash: hint for hint in hints}
@@ -423,8 +429,8 @@ class PostgresBatch(BatchDecisions):
         counts: tuple[int, int] = self._connection.row(sql, (part_of(host), host_key(host)))
         return counts
 
-    def _open_hinted(self, n: int) -> None:
-        self._connection.send(_OPEN_HINTED, (HINTED, part_of_row(n), n))
+    def _open_hinted(self, n: int, state: int, reason: str) -> bool:
+        return bool(self._connection.run(_OPEN_HINTED, (HINTED, part_of_row(n), n, state, reason)))
 
     def _write_dates(self, dates: Mapping[int, LastmodHint]) -> None:
         rows = sorted((part_of_row(n), n, hint.modified) for n, hint in dates.items())

@@ -33,18 +33,22 @@ WITH ended AS (
     FOR UPDATE)
 UPDATE url SET state = %s, reason = %s FROM ended WHERE url.part = ended.part AND url.n = ended.n"""
 _REFUSED = """
-SELECT n FROM url WHERE part = %s AND host = %s AND state = 8 AND reason = %s ORDER BY score DESC, n LIMIT %s"""
+SELECT n FROM url WHERE part = %s AND host = %s AND state = 8 AND reason = %s ORDER BY score DESC, n LIMIT %s
+FOR UPDATE"""
 _FAILED = """
 SELECT n, reason FROM url WHERE part = %s AND n > %s AND state = 7 AND reason <> %s ORDER BY n LIMIT %s FOR UPDATE"""
 _REJECTED = """
 SELECT n, url, depth, reason FROM url WHERE part = %s AND n > %s AND state = 8 AND reason = ANY(%s)
 ORDER BY n LIMIT %s"""
+_STILL_REJECTED = "SELECT n, reason FROM url WHERE part = %s AND n = ANY(%s) AND state = 8 ORDER BY n FOR UPDATE"
 _OPEN = """
 UPDATE url SET state = 0, reason = '', due = 0 FROM unnest(%s::smallint[], %s::bigint[]) AS opened (part, n)
 WHERE url.part = opened.part AND url.n = opened.n"""
-_NOTIFY = """
+#: In an inbox: who reads it takes no row whose news are not there yet, and would find nothing for it.
+AGAIN = "ON CONFLICT (part, host) DO UPDATE SET host = excluded.host"
+_NOTIFY = f"""
 INSERT INTO inbox SELECT DISTINCT url.part, url.host
-FROM unnest(%s::smallint[], %s::bigint[]) AS opened (part, n) JOIN url USING (part, n) ON CONFLICT DO NOTHING"""
+FROM unnest(%s::smallint[], %s::bigint[]) AS opened (part, n) JOIN url USING (part, n) ORDER BY 1, 2 {AGAIN}"""
 
 
 def wake_due(connection: PostgresConnection, parts: Iterable[int], now: float, *, keep_held: _KeepHeld) -> list[str]:
@@ -159,12 +163,15 @@ def judge_again(connection: PostgresConnection, reasons: Collection[str], judge:
                 elif verdict.reason != reason:
                     changed.append((n, reason, verdict.reason))
 
-            def write(opened: _Opened = opened, changed: _Renamed = changed) -> None:
+            def write(part: int = part, opened: _Opened = opened, changed: _Renamed = changed) -> int:
+                ns = [n for n, *_ in (*opened, *changed)]
+                still = set(connection.rows(_STILL_REJECTED, (part, ns)))  # another machine may do the same
+                opened = [row for row in opened if (row[0], row[2]) in still]
                 open_rows(connection, opened)
-                _rename(connection, changed)
+                _rename(connection, [row for row in changed if row[:2] in still])
+                return len(opened)
 
-            connection.write(write)
-            total += len(opened)
+            total += connection.write(write) if opened or changed else 0
     return total
 
 

@@ -2,7 +2,7 @@
 
 A transaction is a function of the connection. It is run again where the server chose it as the victim of a deadlock,
 and where the connection broke before it was committed. Whether a commit that broke off went through is asked of the
-server by the number of the transaction.
+server by the number of the transaction. A server that was killed may have lost that number, and give it to another.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, LiteralString, TypeVar
 
 import psycopg
@@ -28,7 +29,7 @@ Values = Sequence[object] | Mapping[str, object]
 PATIENCE_S = 120.0
 _PAUSE_S = 0.5
 _PASSING = (errors.DeadlockDetected, errors.SerializationFailure)
-_BROKEN = (psycopg.OperationalError, psycopg.InterfaceError)
+_BROKEN = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
 _FINAL = (
     errors.InvalidPassword,
     errors.InvalidAuthorizationSpecification,
@@ -56,6 +57,12 @@ _ALIVE: dict[str, Any] = {
 _OPTIONS = "-c client_min_messages=warning -c idle_in_transaction_session_timeout=60000 -c lock_timeout=30000"
 
 _ROUND = "SELECT value FROM meta WHERE key = 'round'"
+_NUMBER = "SELECT pg_current_xact_id_if_assigned()::text, clock_timestamp()"
+#: A server that came up again since has made a checkpoint, with the first number that no transaction had before it.
+_STATUS = """
+SELECT CASE WHEN greatest(checkpoint_time, pg_postmaster_start_time()) > %(at)s AND
+    split_part(next_xid, ':', 1)::bigint << 32 | split_part(next_xid, ':', 2)::bigint <= %(number)s::bigint
+THEN 'lost' ELSE pg_xact_status(%(number)s::text::xid8) END FROM pg_control_checkpoint()"""
 
 
 class RefusedValue(CollectionError):
@@ -156,30 +163,33 @@ class PostgresConnection:
 
     def write(self, function: Callable[[], R]) -> R:
         """Run a transaction: all of the function or nothing, once."""
-        begun: list[tuple[str, R]] = []  # number and result of a transaction whose commit is not confirmed
+        begun: list[tuple[str | None, datetime, R]] = []  # number, time and result of what is not surely committed
 
         def attempt() -> R:
             if begun:
-                number, result = begun.pop()
-                if self._is_committed(number):
+                number, at, result = begun[0]
+                if number and self._is_committed(number, at):
                     return result
+                begun.clear()
             with self.db.transaction():
                 result = function()
-                begun.append((self.value("SELECT pg_current_xact_id_if_assigned()::text") or "", result))
+                begun.append((*self.row(_NUMBER), result))
             begun.clear()
             return result
 
         return self._patiently(attempt)
 
-    def _is_committed(self, number: str) -> bool:
+    def _is_committed(self, number: str, at: datetime) -> bool:
         """Whether a transaction whose commit broke off went through; its server may still be about it."""
-        while number:
-            status = self.value("SELECT pg_xact_status(%s::xid8)", (number,))
+        while True:
+            try:
+                status = self.value(_STATUS, {"number": number, "at": at})
+            except errors.InvalidParameterValue:  # the number is still to come: the server was killed and has lost it
+                return False
             if status != "in progress":
                 return bool(status == "committed")
             self.on_wait()
             time.sleep(_PAUSE_S)
-        return False
 
     def _patiently(self, function: Callable[[], R]) -> R:
         until = time.monotonic() + self.patience_s

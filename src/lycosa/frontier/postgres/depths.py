@@ -16,7 +16,11 @@ SELECT url.url, url.n, state, reason, depth, parent, via
 FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS asked (part, host, id) JOIN url USING (part, host, id)
 ORDER BY part, n"""
 _ROW = "SELECT url, n, state, reason, depth, parent, via FROM url WHERE part = %s AND n = %s"
-_OPEN = "UPDATE url SET depth = %s, state = 0, reason = '', due = 0 WHERE part = %s AND n = %s"
+_OPEN = """
+UPDATE url SET state = 0, reason = '', due = 0 WHERE part = %s AND n = %s AND state = 8 AND reason = 'depth'"""
+_SET = """
+UPDATE url SET depth = least(depth, %s) WHERE part = %s AND n = %s
+RETURNING url, n, state, reason, depth, parent, via"""
 _LOWERED = "INSERT INTO lowered VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _TAKE_LOWERED = "DELETE FROM lowered WHERE part = ANY(%s) AND n = ANY(%s) RETURNING part, n"
 _LINKS = "SELECT links FROM link WHERE part = %s AND n = %s ORDER BY round DESC LIMIT 1"
@@ -50,11 +54,11 @@ class PostgresDepths(DepthKeeper):
         redirect = self._connection.value("SELECT redirect FROM url WHERE part = %s AND n = %s", place)
         return redirect, bytes(self._connection.value(_LINKS, place) or b"")
 
-    def _open(self, n: int, depth: int) -> None:
-        self._connection.run(_OPEN, (depth, part_of_row(n), n))
+    def _open(self, n: int) -> bool:
+        return bool(self._connection.run(_OPEN, (part_of_row(n), n)))
 
-    def _set(self, n: int, depth: int) -> None:
-        self._connection.run("UPDATE url SET depth = %s WHERE part = %s AND n = %s", (depth, part_of_row(n), n))
+    def _set(self, row: DepthRow, depth: int) -> DepthRow:
+        return DepthRow(*self._connection.row(_SET, (depth, part_of_row(row.n), row.n)))
 
     def _record_lowered(self, n: int) -> None:
         self._connection.run(_LOWERED, (part_of_row(n), n))

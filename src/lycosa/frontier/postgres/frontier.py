@@ -6,6 +6,7 @@ it does not ask for again. What was committed survives a kill of any worker, mac
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -88,7 +89,8 @@ _NAME = "(SELECT name FROM host WHERE host.part = url.part AND host.host = url.h
 _ONE = f"SELECT {_TARGET.format(_NAME)} FROM url WHERE state = 0 AND part = %s AND n = %s"
 _LEFT = "SELECT EXISTS (SELECT 1 FROM url WHERE state = 0) OR EXISTS (SELECT 1 FROM url WHERE state = 9)"
 _INBOX = """
-WITH read AS (DELETE FROM inbox WHERE part = ANY(%s) RETURNING part, host)
+WITH news AS (SELECT part, host FROM inbox WHERE part = ANY(%s) FOR UPDATE SKIP LOCKED),
+read AS (DELETE FROM inbox USING news WHERE inbox.part = news.part AND inbox.host = news.host RETURNING inbox.*)
 SELECT name FROM read JOIN host USING (part, host) ORDER BY host.host"""
 _RECALL = "SELECT state, reason FROM url WHERE part = %s AND host = %s AND id = %s"
 _CONTENT = "SELECT 1 FROM content WHERE part = %s AND digest = %s"
@@ -102,6 +104,8 @@ _SEEDS = f"SELECT url FROM seed JOIN url ON url.part = seed.n >> 44 AND url.n = 
 _STRIKE = "INSERT INTO strike VALUES (%s, 1) ON CONFLICT (n) DO UPDATE SET count = strike.count + 1 RETURNING count"
 _OTHERS = """
 SELECT 1 FROM holder WHERE until > extract(epoch FROM clock_timestamp()) AND NOT starts_with(owner, %s) LIMIT 1"""
+_OWN_UNTIL = """
+SELECT max(until) FROM holder WHERE until > extract(epoch FROM clock_timestamp()) AND starts_with(owner, %s)"""
 _WARCS = "SELECT name, size, synced, stamp FROM warc WHERE machine = %s AND place = '' ORDER BY name"
 _RECORD_WARC = """
 INSERT INTO warc (name, size, synced, stamp, machine) VALUES (%s, %s, %s, %s, %s) ON CONFLICT (name) DO UPDATE
@@ -172,6 +176,7 @@ class PostgresFrontier:
         self._numbers = RowNumbers()
         self._known = Seen()  # ids of URLs that are known and were not refused
         self._unheld: set[bytes] = set()  # contents that nobody held a moment ago; a commit asks again
+        self._woken: set[str] = set()  # hosts with new URLs, of commits whose second half failed
         self._suspended = False
         self._limited = False
         self._connection.read(lambda: self._connection.db)
@@ -244,6 +249,15 @@ class PostgresFrontier:
     def others_are_at_work(self) -> bool:
         """Whether workers of other machines hold leases."""
         return bool(self._connection.read(lambda: self._connection.value(_OTHERS, (f"{self.machine}:",))))
+
+    @_reading
+    def has_twin(self, *, within_s: float) -> bool:
+        """Whether another process renews leases under the name of this machine; looks for so long where some hold."""
+        before = self._connection.value(_OWN_UNTIL, (f"{self.machine}:",))
+        if before is None:
+            return False
+        time.sleep(within_s)
+        return bool((self._connection.value(_OWN_UNTIL, (f"{self.machine}:",)) or 0.0) > before)
 
     def release_slot(self, slot: int) -> None:
         self._write(lambda: self._leases.clear(self._connection, machine=self.machine, slot=slot))
@@ -384,16 +398,17 @@ class PostgresFrontier:
 
     def _commit(self, batch: Batch, owner: str, max_depth: int) -> Committed:
         again: list[Discovery] = []
-        woken: set[str] = set()
         self._unheld = set()
         if batch.discoveries or batch.trap_counts:
             again, woken = self._write(lambda: self._add(batch, owner, max_depth))
-            batch.trap_counts = {}  # where the rest must be tried again, these are counted
+            self._woken |= woken  # where the rest must be tried again, these URLs are known,
+            batch.trap_counts = {}  # and counted
         try:
             held, writer = self._write(lambda: self._conclude(batch, again, owner, max_depth))
         except PermitsGone:
             raise PermitsGone(*self.permits()) from None
-        own = {host for host in woken | writer.woken if part_of(host) in held}
+        own = {host for host in self._woken | writer.woken if part_of(host) in held}
+        self._woken = set()
         return Committed(woken_hosts=own, duplicates=writer.duplicates, stored=writer.stored)
 
     def _add(self, batch: Batch, owner: str, max_depth: int) -> tuple[list[Discovery], set[str]]:

@@ -48,7 +48,9 @@ class PostgresLeases:
         if self._version < 0:
             connection.run(_ENTER, (owner, self._token))
             mine = frozenset()
-        free = [row for row in connection.rows(_FREE, (owner, now, owner)) if row[0] not in mine]
+        rows = connection.rows(_FREE, (owner, now, owner))
+        mine &= {part for part, holder in rows if holder == owner}  # not what a try took that broke off
+        free = [row for row in rows if row[0] not in mine]
         taken = free[: max(0, want - len(mine))]
         late = sorted({holder for _, holder in taken} - {"", owner})
         if late:
@@ -98,9 +100,11 @@ class PostgresLeases:
 
     def release(self, connection: PostgresConnection, owner: str, parts: Iterable[int]) -> None:
         """Give back those of these partitions that are still held."""
-        given = sorted(self.held(connection, owner) & set(parts))
-        connection.run("UPDATE lease SET owner = '' WHERE part = ANY(%s) AND owner = %s", (given, owner))
-        self._held -= frozenset(given)
+        given = set(parts)
+        self.held(connection, owner)
+        if self._version >= 0:  # the database says which: a try that broke off may have taken them from `_held`
+            connection.run("UPDATE lease SET owner = '' WHERE part = ANY(%s) AND owner = %s", (sorted(given), owner))
+        self._held -= given
 
     def clear(self, connection: PostgresConnection, *, machine: str, slot: int | None = None) -> None:
         """Take the partitions from the workers of a machine, or from one of them."""

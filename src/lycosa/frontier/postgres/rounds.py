@@ -44,6 +44,9 @@ changed AS (
     FROM opened WHERE url.part = opened.part AND url.n = opened.n)
 SELECT state, reason, count(*) FROM opened GROUP BY 1, 2"""
 _LAST = "SELECT round, opened < upto FROM round ORDER BY round DESC LIMIT 1"
+_END = """
+UPDATE round SET ended = %(now)s, why = %(why)s
+WHERE round = %(round)s AND (ended IS NULL OR %(now)s::float8 IS NOT NULL OR %(why)s = '')"""
 _ROUNDS = "SELECT round, at, started, ended, why, everything FROM round ORDER BY round"
 
 
@@ -112,9 +115,8 @@ def open_due(connection: PostgresConnection, *, max_s: float, pages: int, host_p
 
 
 def end(connection: PostgresConnection, *, now: float | None, why: str) -> None:
-    """Record how the round stands."""
-    sql = "UPDATE round SET ended = %s, why = %s WHERE round = %s"
-    connection.write(lambda: connection.run(sql, (now, why, connection.round)))
+    """Record how the round stands; one that another machine has ended stays so where this one was interrupted."""
+    connection.write(lambda: connection.run(_END, {"now": now, "why": why, "round": connection.round}))
 
 
 def listing(connection: PostgresConnection) -> list[RoundRow]:

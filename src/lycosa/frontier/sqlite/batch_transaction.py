@@ -164,11 +164,13 @@ class BatchTransaction(BatchDecisions):
     def _need(self, link: Discovery, old: KnownUrl) -> None:
         self._db.execute(_NEED, (link.via, link.parent, old.n))
 
-    def _open_dropped(self, link: Discovery, old: KnownUrl) -> None:
+    def _open_dropped(self, link: Discovery, old: KnownUrl) -> bool:
         self._db.execute(_OPEN_DROPPED, (link.via, link.parent, old.n))
+        return True
 
-    def _open_seed(self, n: int) -> None:
-        self._db.execute(_REOPEN, (n,))
+    def _open_seed(self, old: KnownUrl) -> bool:
+        self._db.execute(_REOPEN, (old.n,))
+        return True
 
     def _write_seeds(self, rows: list[int], *, given: bool) -> None:
         self._db.executemany("UPDATE url SET seed = 1 WHERE n = ? AND NOT seed", ((n,) for n in rows))
@@ -370,8 +372,9 @@ class BatchTransaction(BatchDecisions):
         counts: tuple[int, int] = self._db.execute(_TRUSTED, (host_key(host),)).get
         return counts
 
-    def _open_hinted(self, n: int) -> None:
+    def _open_hinted(self, n: int, state: int, reason: str) -> bool:
         self._db.execute(_OPEN_HINTED, (HINTED, n))
+        return True
 
     def _write_dates(self, dates: Mapping[int, LastmodHint]) -> None:
         self._db.executemany(_LASTMOD, ((n, hint.modified) for n, hint in dates.items()))

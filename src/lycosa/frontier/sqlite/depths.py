@@ -15,7 +15,7 @@ from lycosa.frontier.sqlite.schema import NEWEST_LINKS
 from lycosa.model import State
 
 _ROW = "SELECT url, n, state, reason, depth, parent, via FROM url WHERE n = ?"
-_OPEN = "UPDATE url SET depth = ?, state = 0, reason = '', due = 0 WHERE n = ?"
+_OPEN = "UPDATE url SET state = 0, reason = '', due = 0 WHERE n = ?"
 
 
 class Finder(Protocol):
@@ -68,11 +68,13 @@ class Depths(DepthKeeper):
         redirect = self._db.execute("SELECT redirect FROM url WHERE n = ?", (n,)).get
         return redirect, self._db.execute(NEWEST_LINKS, (n,)).get or b""
 
-    def _open(self, n: int, depth: int) -> None:
-        self._db.execute(_OPEN, (depth, n))
+    def _open(self, n: int) -> bool:
+        self._db.execute(_OPEN, (n,))
+        return True
 
-    def _set(self, n: int, depth: int) -> None:
-        self._db.execute("UPDATE url SET depth = ? WHERE n = ?", (depth, n))
+    def _set(self, row: DepthRow, depth: int) -> DepthRow:
+        self._db.execute("UPDATE url SET depth = ? WHERE n = ?", (depth, row.n))
+        return row._replace(depth=depth)
 
     def _record_lowered(self, n: int) -> None:
         self._db.execute("INSERT OR IGNORE INTO lowered VALUES (?)", (n,))
