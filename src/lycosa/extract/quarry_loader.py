@@ -13,7 +13,9 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -31,12 +33,26 @@ T = TypeVar("T")
 #: Names of quarries whose module is being loaded: its top level must not start anything.
 loading: list[str] = []
 
+_only_missions: ContextVar[bool] = ContextVar("only_missions", default=False)
+
+
+@contextmanager
+def only_missions() -> Iterator[None]:
+    """Load nothing but installed missions in the block: who looks at a collection need not know who made it."""
+    token = _only_missions.set(True)
+    try:
+        yield
+    finally:
+        _only_missions.reset(token)
+
 
 def load_quarry(mission: Mission) -> Quarry:
     """Load what a mission hunts, one quarry or a union of several, each with the mission's own settings.
 
     UsageError says what is wrong with a name, the code or the settings.
     """
+    if mission.quarry and _only_missions.get():
+        raise UsageError(f"The code of the quarry {mission.quarry} is not run by who only looks at the collection.")
     parts = [load_configured(resolve(name), settings_of(mission, name)) for name in split_hunted(mission.hunted)]
     return parts[0] if len(parts) == 1 else QuarryUnion(parts)
 

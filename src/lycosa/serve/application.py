@@ -25,6 +25,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from lycosa.errors import LycosaError
+from lycosa.extract.quarry_loader import only_missions
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.error_pages import BadForm, describe_error, describe_status
 from lycosa.serve.mission_pages import MissionFiles, mission_tabs, page_tabs
@@ -104,7 +105,8 @@ def _endpoint(line: PageRoute, server_state: ServerState, *, as_json: bool) -> C
 def _run_view(line: PageRoute, request: PageRequest) -> Response:
     """Run a view and its template; the collection is open as long as both need it."""
     try:
-        found = line.view(request)
+        with only_missions():
+            found = line.view(request)
         return found if isinstance(found, Response) else _respond(request, found)
     except LycosaError as problem:
         return _respond(request, describe_error(problem))

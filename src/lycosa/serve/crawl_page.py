@@ -17,12 +17,12 @@ import msgspec
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from lycosa.crawler.cluster_status import format_collection_metrics
-from lycosa.errors import LycosaError, UsageError
+from lycosa.errors import LycosaError
 from lycosa.output.prometheus import CONTENT_TYPE
-from lycosa.serve.collection_summaries import read_mission_table
 from lycosa.serve.crawl_form import check_limit
 from lycosa.serve.crawl_processes import start_crawl, stop_crawl
 from lycosa.serve.page_request import PageRequest, View, collection_link
+from lycosa.serve.risky_missions import refuse_risky_mission
 from lycosa.serve.templating import render
 from lycosa.serve.watched_crawls import LOOK_S
 
@@ -120,11 +120,7 @@ def recrawl(request: PageRequest) -> Response:
 
 def _start(request: PageRequest, arguments: list[str]) -> Response:
     folder = request.folder
-    if read_mission_table(folder).get("quarry"):
-        raise UsageError(
-            "The mission of this collection runs code of its own, which the page does not start: continue it with"
-            " lycosa crawl --collection."
-        )
+    refuse_risky_mission(folder, below=request.settings.folder)
     start_crawl(folder, [f"--collection={folder}", *arguments], options=request.settings.crawl_options)
     return _go_back(request)
 

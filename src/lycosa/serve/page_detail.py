@@ -29,6 +29,7 @@ from lycosa.serve.list_index import index_folder, opened_index
 from lycosa.serve.list_page import LABELS
 from lycosa.serve.list_queries import Choice, ListFacet, ListQuery
 from lycosa.serve.page_request import NotFound, PageRequest, View
+from lycosa.serve.page_starts import decode_start, find_problem, read_start
 from lycosa.serve.translations import mark
 
 _SHOWN_LINKS = 200
@@ -165,8 +166,8 @@ def show_page(request: PageRequest) -> View:
     if page is None:
         raise NotFound(f"There is no page {url[:500]} in this collection.")
     view = _describe(collection, page, part)
-    if part in ("text", "source") and page.size <= _BODY_BYTES * 4:
-        text = page.text if part == "text" else _source(page)
+    if part in ("text", "source"):
+        text = read_start(page, _BODY_BYTES).text if part == "text" else decode_start(page, _SOURCE_CHARS * 4)
         most = _TEXT_CHARS if part == "text" else _SOURCE_CHARS
         view.text, view.is_cut = text[:most], len(text) > most
     elif part == "links":
@@ -236,17 +237,9 @@ def _describe(collection: Collection, page: Page, part: str) -> PageView:
         fetched_at=page.fetched.timestamp(),
         facts=facts,
         headers=page.headers if part == "facts" else {},
-        problem=page.problem if part != "facts" and page.size <= _BODY_BYTES * 4 else "",
+        problem=find_problem(page, _BODY_BYTES) if part != "facts" else "",
         copies=copies,
     )
-
-
-def _source(page: Page) -> str:
-    body = page.body[: _SOURCE_CHARS * 4]
-    try:
-        return body.decode(page.charset or "utf-8", "replace")
-    except LookupError:
-        return body.decode("utf-8", "replace")
 
 
 def _records(collection: Collection, view: PageView) -> Iterator[PageRecord]:
@@ -279,10 +272,7 @@ def _compare(collection: Collection, page: Page, view: PageView, other: int | No
     before = collection.page(page.url, round=view.compared_with)
     if before is None:
         raise NotFound(f"There is no copy of the page in round {view.compared_with}.")
-    if max(page.size, before.size) > _BODY_BYTES:
-        view.difference_is_cut = True
-        return
-    left, right = _lines(before.text), _lines(page.text)
+    left, right = (_lines(read_start(copy, _BODY_BYTES).text) for copy in (before, page))
     view.difference_is_cut = max(len(left), len(right)) > _DIFF_LINES
     matched = difflib.unified_diff(left[:_DIFF_LINES], right[:_DIFF_LINES], lineterm="", n=2)
     view.difference = [(line[:1], line[1:]) for line in list(matched)[2:]]

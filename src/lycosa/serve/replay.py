@@ -11,23 +11,24 @@ from __future__ import annotations
 import base64
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
+from itertools import islice
 from urllib.parse import urljoin
 
-from lxml import etree, html
 from starlette.responses import Response
+from turbohtml import Document, Element, Namespace, Node, Text
 
 from lycosa import urls
 from lycosa.collection.collection import Collection, Page
 from lycosa.serve.page_detail import asked_round, asked_value
 from lycosa.serve.page_request import NotFound, PageRequest
+from lycosa.serve.page_starts import decode_start, first_bytes, read_start
 
 POLICY = (
     "sandbox allow-top-navigation-by-user-activation; default-src 'none'; img-src data:; style-src 'unsafe-inline';"
     " font-src data:; media-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 )
-_HTML = ("text/html", "application/xhtml+xml")
 _PICTURES = re.compile(r"image/[\w.+-]+")
 _FONTS = re.compile(r"(?:font|application)/[\w.+-]*(?:woff2?|ttf|otf|font)[\w.+-]*|application/octet-stream")
 _MARKUP_BYTES = 3 << 20
@@ -35,18 +36,25 @@ _PART_BYTES = 2 << 20  # of one picture
 _ALL_BYTES = 12 << 20  # of all that is put in
 _MOST_PARTS = 300
 _SECONDS = 5.0
-_REMOVED = (
+_TEXT_CHARS = 200_000
+_MOST_ATTRIBUTES = 200
+#: What runs, loads or leads somewhere, and elements whose content is text to some parsers and markup to others.
+_REMOVED = frozenset((
     "script", "noscript", "iframe", "frame", "frameset", "object", "embed", "applet", "base", "meta", "link",
-    "template", "audio", "video", "source", "track", "portal", "dialog", "math",
-)  # fmt: skip
-_URL_IN_CSS = re.compile(r"""url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]*))\s*\)""", re.IGNORECASE)
-_IMPORT = re.compile(r"""@import\s+(?:url\(\s*)?["']?([^"')\s;]+)["']?\s*\)?([^;]*);?""", re.IGNORECASE)
+    "template", "audio", "video", "source", "track", "portal", "fencedframe", "dialog", "math", "xmp", "noembed",
+    "noframes", "plaintext",
+))  # fmt: skip
+_TAG = re.compile(r"[a-z][a-z0-9-]{0,50}")
+_VOID = frozenset(("area", "br", "col", "hr", "img", "input", "wbr"))
+#: No part of these is ever tried twice (*+), however the text goes on.
+_URL_IN_CSS = re.compile(r"""url\(\s*+(?:"([^"]*+)"|'([^']*+)'|([^()"'\s]*+))\s*+\)""", re.IGNORECASE)
+_IMPORT = re.compile(r"""@import\s++(?:url\(\s*+)?+["']?+([^"')\s;]++)["']?+\s*+\)?+([^;]*+);?+""", re.IGNORECASE)
 #: Attributes that are kept; others are of no use to somebody who looks, or name something to load.
 _KEPT = re.compile(
     r"(?:id|class|style|title|alt|lang|dir|width|height|align|valign|border|cellpadding|cellspacing|bgcolor|color|face"
-    r"|colspan|rowspan|scope|span|start|type|value|checked|selected|disabled|open|reversed|cols|rows|size|hidden|role"
-    r"|aria-[a-z]+|href|d|viewbox|fill|stroke|stroke-width|transform|points|x|y|x1|x2|y1|y2|cx|cy|r|rx|ry|datetime"
-    r"|label|for|name|placeholder|nowrap|noshade|background)",
+    r"|colspan|rowspan|scope|span|start|type|value|checked|selected|open|reversed|cols|rows|size|hidden|role"
+    r"|aria-[a-z]+|d|viewbox|fill|stroke|stroke-width|transform|points|x|y|x1|x2|y1|y2|cx|cy|r|rx|ry|datetime"
+    r"|label|for|name|placeholder|nowrap|noshade)",
     re.IGNORECASE,
 )
 
@@ -80,51 +88,59 @@ class _Replay:
 
     def show(self, page: Page) -> str:
         mime = page.mime.lower()
-        if page.size > _PART_BYTES * 4:
-            return _plain("The page is too large to be shown as it was.")
         if _PICTURES.fullmatch(mime):
             data = self._data(page.url, _PICTURES)
             return _wrap(f'<img src="{data}" alt="">') if data else _plain("The picture cannot be shown.")
-        if mime not in _HTML and page.doc.kind not in ("html", "xhtml"):
-            return _wrap(f"<pre>{escape(page.text[:200_000])}</pre>")
-        return self._show_markup(page)
+        doc = read_start(page, _MARKUP_BYTES)
+        if doc.tree is None:
+            return _wrap(f"<pre>{escape(doc.text[:_TEXT_CHARS])}</pre>")
+        return self._show_markup(doc.tree, doc.base or page.url)
 
-    def _show_markup(self, page: Page) -> str:
-        charset = page.charset if _is_charset(page.charset) else "utf-8"
-        parser = html.HTMLParser(encoding=charset, no_network=True, remove_comments=True, remove_pis=True)
-        try:
-            root = html.document_fromstring(page.body[:_MARKUP_BYTES] or b"<p>", parser=parser)
-        except (etree.LxmlError, ValueError, LookupError):
-            return _plain("The markup of the page cannot be read.")
-        base = page.doc.base or page.url
-        sheets = self._sheets(root, base)
-        for element in list(root.iter(*_REMOVED)):
-            element.drop_tree()
-        for element in root.iter(etree.Element):
-            self._clean(element, base)
-        text = html.tostring(root, encoding="unicode", doctype="<!DOCTYPE html>")
+    def _show_markup(self, tree: Document, base: str) -> str:
+        root = tree.root
+        sheets = self._sheets(root, base) if root is not None else []
         style = "".join(f"<style>{sheet}</style>" for sheet in sheets)
-        head, found, rest = text.partition("</head>")
-        charset_line = '<meta charset="utf-8">'
-        if not found:
-            return f"<!DOCTYPE html>{charset_line}{style}{text.removeprefix('<!DOCTYPE html>')}"
-        begin, opened, inner = head.partition("<head>")
-        return f"{begin}<head>{charset_line}{inner if opened else ''}{style}</head>{rest}"
+        body = "".join(self._pieces(root, base)) if root is not None else ""
+        return f'<!DOCTYPE html><meta charset="utf-8">{style}{body}'
 
-    def _sheets(self, root: html.HtmlElement, base: str) -> list[str]:
+    def _pieces(self, root: Element, base: str) -> Iterator[str]:
+        """The markup written anew, element by element: nothing but what is known here gets through.
+
+        All < of texts and values are escaped, so that no other reading of it makes an element of them.
+        """
+        waiting: list[Node | str] = [root]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, str):
+                yield node
+            elif isinstance(node, Text):
+                yield escape(node.data)
+            elif isinstance(node, Element) and (tag := node.tag.lower()) not in _REMOVED:
+                if tag == "style":
+                    yield f"<style>{self._css(node.text, base)}</style>" if node.namespace is Namespace.HTML else ""
+                    continue
+                if _TAG.fullmatch(tag):
+                    kept = self._attributes(node, base)
+                    yield f"<{tag}" + "".join(f' {name}="{escape(value)}"' for name, value in kept) + ">"
+                    if tag in _VOID:
+                        continue
+                    waiting.append(f"</{tag}>")
+                waiting += reversed(node.children)
+
+    def _sheets(self, root: Element, base: str) -> list[str]:
         """The style sheets that the page names and the collection has."""
         found = []
-        for element in root.iter("link"):
-            words = (element.get("rel") or "").lower().split()
-            if "stylesheet" in words and "alternate" not in words and (href := element.get("href")):
+        for element in root.find_all("link"):
+            words = (_text(element, "rel")).lower().split()
+            if "stylesheet" in words and "alternate" not in words and (href := _text(element, "href")):
                 found.append(self._sheet(urljoin_safely(base, href), depth=2))
         return [sheet for sheet in found if sheet]
 
     def _sheet(self, url: str, *, depth: int) -> str:
         page = self._find(url)
-        if page is None or page.size > _PART_BYTES:
+        if page is None:
             return ""
-        text = page.body.decode(page.charset if _is_charset(page.charset) else "utf-8", "replace")
+        text = decode_start(page, min(_PART_BYTES, self._room))
         self._room -= len(text)
         return self._css(text, page.url, depth=depth)
 
@@ -141,55 +157,44 @@ class _Replay:
             data = self._data(urljoin_safely(base, href), _PICTURES) or self._data(urljoin_safely(base, href), _FONTS)
             return f'url("{data}")' if data else "none"
 
-        text = text.replace("\0", "")
-        return _URL_IN_CSS.sub(put, _IMPORT.sub(imported, text)).replace("</", "<\\/").replace("<!--", "")
+        text = _URL_IN_CSS.sub(put, _IMPORT.sub(imported, text.replace("\0", "")))
+        return text.replace("<", "\\3c ")  # as style sheets write it
 
-    def _clean(self, element: html.HtmlElement, base: str) -> None:
-        if not isinstance(element.tag, str):
-            return
-        source = element.get("src") or element.get("data-src") or ""
-        href = element.get("href") or ""
-        for name in list(element.attrib):
-            if not _KEPT.fullmatch(name):
-                del element.attrib[name]
-        if element.tag == "style":
-            element.text = self._css(element.text or "", base)
-        if "style" in element.attrib:
-            element.set("style", self._css(element.get("style"), base))
-        element.attrib.pop("background", None)
-        if element.tag in ("img", "input", "image") and source:
-            data = self._data(urljoin_safely(base, source), _PICTURES)
-            element.attrib.pop("href", None)
-            if data:
-                element.set("src", data)
-        elif element.tag in ("a", "area") and href:
-            self._lead(element, base, href)
-        else:
-            element.attrib.pop("href", None)
-        if element.tag in ("form", "button", "input", "select", "textarea"):
-            element.set("disabled", "")
+    def _attributes(self, element: Element, base: str) -> Iterator[tuple[str, str]]:
+        """The attributes of an element that are kept: those that load nothing, and what stands for those that do."""
+        tag = element.tag.lower()
+        for name in islice(element.attrs, _MOST_ATTRIBUTES):
+            if _KEPT.fullmatch(name):
+                value = _text(element, name)
+                yield name.lower(), self._css(value, base) if name.lower() == "style" else value
+        if tag in ("img", "input", "image"):
+            source = _text(element, "src") or _text(element, "data-src")
+            if source and (data := self._data(urljoin_safely(base, source), _PICTURES)):
+                yield "src", data
+        if tag in ("a", "area"):
+            yield from self._lead(base, _text(element, "href"))
+        if tag in ("form", "button", "input", "select", "textarea"):
+            yield "disabled", ""
 
-    def _lead(self, element: html.HtmlElement, base: str, href: str) -> None:
+    def _lead(self, base: str, href: str) -> Iterator[tuple[str, str]]:
         """Lead a link to what we know of its target; one within the page stays there."""
         if href.startswith("#"):
-            return
-        target = urls.normalise(urljoin_safely(base, href))
-        if target is None:
-            del element.attrib["href"]
-            return
-        element.set("href", self._link(target))
-        element.set("target", "_top")
-        element.set("rel", "noreferrer")
+            yield "href", href
+        elif href and (target := urls.normalise(urljoin_safely(base, href))) is not None:
+            yield from (("href", self._link(target)), ("target", "_top"), ("rel", "noreferrer"))
 
     def _data(self, url: str, kinds: re.Pattern[str]) -> str:
         """A picture or font of the collection as a data address; empty where there is none, or no room."""
         if url in self._known:
-            return self._known[url]
+            data = self._known[url]
+            self._room -= len(data)  # it takes its room each time
+            return data if self._room > 0 else ""
         page = self._find(url)
-        if page is None or not kinds.fullmatch(page.mime.lower()) or page.size > min(_PART_BYTES, self._room):
+        if page is None or not kinds.fullmatch(page.mime.lower()):
             return ""
-        body = page.body
-        if len(body) > min(_PART_BYTES, self._room):
+        most = min(_PART_BYTES, self._room)
+        body = first_bytes(page, most + 1)
+        if len(body) > most:
             return ""
         self._room -= len(body) * 4 // 3
         self._known[url] = f"data:{page.mime.lower()};base64,{base64.b64encode(body).decode()}"
@@ -210,11 +215,9 @@ def urljoin_safely(base: str, href: str) -> str:
         return ""
 
 
-def _is_charset(name: str) -> bool:
-    try:
-        return bool(name) and len("".encode(name)) >= 0
-    except (LookupError, UnicodeError):
-        return False
+def _text(element: Element, name: str) -> str:
+    value = element.attrs.get(name)
+    return value if isinstance(value, str) else " ".join(value or ())
 
 
 def _plain(sentence: str) -> str:
