@@ -93,7 +93,15 @@ def test_a_collection_that_is_locked_can_be_looked_at(client: ServeClient, tmp_p
         assert client.get("/c/busy/").status == 200
         assert client.get("/c/busy/crawl.json").json["figures"]["state"] == "running"
         answer = client.post("/c/busy/crawl/continue", {})
-        assert answer.status == 503 and "already runs" in answer.text
+        assert answer.status == 503 and "already runs" in answer.text and "<h1>This was not done</h1>" in answer.text
+
+
+def test_what_cannot_be_shown_is_not_blamed_on_the_collection(client: ServeClient, tmp_path: Path) -> None:
+    """A file beside it is wrong; the rest is fine."""
+    folder = make_collection(tmp_path / "news", [PAGE])
+    (folder / "saved-queries.json").write_text("nonsense")
+    answer = client.get("/c/news/query")
+    assert answer.status == 503 and "<h1>This cannot be shown</h1>" in answer.text
 
 
 def test_a_mission_with_code_of_its_own_is_not_started(client: ServeClient, tmp_path: Path) -> None:
