@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -84,6 +86,26 @@ def test_a_collection_that_vanishes_is_a_page(client: ServeClient, tmp_path: Pat
     for path in PATHS:
         assert client.get(f"/c/short/{path}").status in (404, 503)
     assert client.post("/c/short/crawl/continue", {}).status in (404, 503)
+
+
+def test_who_watches_reads_what_is_wrong_as_long_as_it_is(client: ServeClient, tmp_path: Path) -> None:
+    """A collection that comes back is shown again, without the note that it is gone."""
+    folder = make_collection(tmp_path / "short", [PAGE])
+    connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
+    connection.request("GET", "/c/short/crawl/events", headers={"accept-language": "es"})
+    answer = connection.getresponse()
+
+    def next_problem() -> str:
+        while b'"part":"problem"' not in (line := answer.readline()):
+            assert line
+        return str(json.loads(line.removeprefix(b"data: "))["html"])
+
+    assert next_problem() == ""
+    folder.rename(tmp_path / "moved")
+    assert "No hay ninguna colección" in next_problem()
+    (tmp_path / "moved").rename(folder)
+    assert next_problem() == ""
+    connection.close()
 
 
 def test_a_collection_that_is_locked_can_be_looked_at(client: ServeClient, tmp_path: Path) -> None:

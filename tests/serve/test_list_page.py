@@ -157,6 +157,7 @@ def test_the_story_of_any_address_is_told(client: ServeClient) -> None:
     assert client.get(f"{BASE}/url.json?url={SITE}gone").json["why"]["fate"]["state"] == "gone"
     unknown = client.get(f"{BASE}/url.json?url=https://never.example/x").json
     assert unknown["why"].get("fate") is None and "never seen" in unknown["conclusion"]
+    assert "host?name=" not in client.get(f"{BASE}/url?url=https://never.example/x").text  # nothing is known of it
     answer = client.get(f"{BASE}/url?url=%00%00")
     assert answer.status == 400 and 'class="note bad"' in answer.text
     assert client.get(f"{BASE}/url").status == 200
