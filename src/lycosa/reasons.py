@@ -181,7 +181,7 @@ def explain(code: str) -> Reason:
         meaning = f"robots.txt could not be had ({FAILURES[failure].meaning}), so the host is left alone for this run"
         return Reason(meaning, _LATER)
     kind, _, number = code.rpartition("http-")
-    if number.isascii() and number.isdigit() and kind in ("", "robots-"):
+    if number.isascii() and number.isdigit() and len(number) <= 3 and kind in ("", "robots-"):
         status = int(number)
         if kind:
             return Reason(f"robots.txt answered {status}, so the host is left alone for this run", _LATER)

@@ -42,6 +42,18 @@ def test_home_lists_collections_below_the_folder(client: ServeClient) -> None:
     assert "<script>alert" not in text
 
 
+def test_home_is_filtered_by_the_names_that_it_shows(client: ServeClient) -> None:
+    """With slashes, in any case."""
+    assert [one["label"] for one in client.get("/index.json?q=EEP/E").json["collections"]] == ["deep/er"]
+    assert client.get("/index.json?q=~1").json["count"] == 0
+
+
+def test_home_with_complaints_is_still_home(client: ServeClient) -> None:
+    """Its links lead on from there, not from where its form was sent to."""
+    answer = client.post("/crawls", {"name": "-"})
+    assert answer.status == 422 and 'href="/index.json"' in answer.text
+
+
 def test_every_page_has_a_twin_for_programs(client: ServeClient) -> None:
     """The same path with .json, or index.json where it ends in a slash; the page links to it."""
     assert client.get("/c/news/index.json").json["status"]["pages"] == 1
@@ -116,6 +128,8 @@ def test_names_with_marks_of_addresses_lead_to_their_pages(client: ServeClient) 
     assert "<h1>what? #1 &amp; 100%</h1>" in text and 'aria-current="page"' in text
     twin = re.search(r'href="([^"]*index\.json)"', text)
     assert twin and client.get(twin[1]).json["name"] == "what? #1 & 100%"
+    for page in ("pages", "search", "url", "graph", "query"):
+        assert f'action="{address}{page}"' in client.get(address + page).text
 
 
 def test_a_client_that_goes_away_is_no_error(client: ServeClient, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -86,6 +88,26 @@ def test_a_collection_that_vanishes_is_a_page(client: ServeClient, tmp_path: Pat
     assert client.post("/c/short/crawl/continue", {}).status in (404, 503)
 
 
+def test_who_watches_reads_what_is_wrong_as_long_as_it_is(client: ServeClient, tmp_path: Path) -> None:
+    """A collection that comes back is shown again, without the note that it is gone."""
+    folder = make_collection(tmp_path / "short", [PAGE])
+    connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
+    connection.request("GET", "/c/short/crawl/events", headers={"accept-language": "es"})
+    answer = connection.getresponse()
+
+    def next_problem() -> str:
+        while b'"part":"problem"' not in (line := answer.readline()):
+            assert line
+        return str(json.loads(line.removeprefix(b"data: "))["html"])
+
+    assert next_problem() == ""
+    folder.rename(tmp_path / "moved")
+    assert "No hay ninguna colección" in next_problem()
+    (tmp_path / "moved").rename(folder)
+    assert next_problem() == ""
+    connection.close()
+
+
 def test_a_collection_that_is_locked_can_be_looked_at(client: ServeClient, tmp_path: Path) -> None:
     """Reading disturbs nobody; a second crawl is refused in one sentence."""
     folder = make_collection(tmp_path / "busy", [PAGE])
@@ -93,7 +115,15 @@ def test_a_collection_that_is_locked_can_be_looked_at(client: ServeClient, tmp_p
         assert client.get("/c/busy/").status == 200
         assert client.get("/c/busy/crawl.json").json["figures"]["state"] == "running"
         answer = client.post("/c/busy/crawl/continue", {})
-        assert answer.status == 503 and "already runs" in answer.text
+        assert answer.status == 503 and "already runs" in answer.text and "<h1>This was not done</h1>" in answer.text
+
+
+def test_what_cannot_be_shown_is_not_blamed_on_the_collection(client: ServeClient, tmp_path: Path) -> None:
+    """A file beside it is wrong; the rest is fine."""
+    folder = make_collection(tmp_path / "news", [PAGE])
+    (folder / "saved-queries.json").write_text("nonsense")
+    answer = client.get("/c/news/query")
+    assert answer.status == 503 and "<h1>This cannot be shown</h1>" in answer.text
 
 
 def test_a_mission_with_code_of_its_own_is_not_started(client: ServeClient, tmp_path: Path) -> None:

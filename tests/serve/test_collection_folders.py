@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from lycosa.serve.collection_folders import DEPTH, CollectionFolders, name_of
+from lycosa.serve.collection_folders import DEPTH, CollectionFolders, label_of, name_of
+from lycosa.serve.crawl_form import CrawlForm, check_form
+from lycosa.serve.translations import translator
 
 
 def make(folder: Path) -> Path:
@@ -28,6 +31,22 @@ def test_the_folder_itself_may_be_a_collection(tmp_path: Path) -> None:
     """Then it has its own name."""
     folder = make(tmp_path / "mine")
     assert CollectionFolders(folder).list() == {"mine": folder}
+    strange = make(tmp_path / "a~1b")
+    assert label_of(name_of(strange, strange)) == "a~1b"
+
+
+def test_a_name_that_is_no_text_is_left_out(tmp_path: Path) -> None:
+    """No address can hold it, and no other command of lycosa takes it."""
+    make(tmp_path / os.fsdecode(b"latin-\xf1"))
+    assert CollectionFolders(tmp_path).list() == {}
+
+
+def test_the_name_of_the_served_folder_is_taken(tmp_path: Path) -> None:
+    """Where that is a collection: another one below it could not be told from it."""
+    folder = make(tmp_path / "mine")
+    form = CrawlForm(name="mine", seeds="http://127.0.0.1:9/")
+    assert check_form(form, CollectionFolders(folder), translator("en")) is None
+    assert list(form.complaints) == ["name"]
 
 
 def test_a_new_collection_is_seen_at_once(tmp_path: Path) -> None:

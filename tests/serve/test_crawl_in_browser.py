@@ -100,6 +100,24 @@ def test_a_crawl_is_started_watched_stopped_and_continued(client: ServeClient, t
         view.check()
 
 
+def test_a_button_that_is_pressed_twice_starts_one_crawl(client: ServeClient) -> None:
+    """The second press would find the name taken, and say that nothing was started."""
+    with browsing() as browser, viewing(browser) as view:
+        page = view.open(client.address)
+        page.get_by_role("textbox", name="Seeds").fill("http://site.example/")
+        page.get_by_label("Name of the collection").fill("first")
+        page.get_by_label("Depth").fill("0")
+        button = page.get_by_role("button", name="Start the crawl")
+        button.scroll_into_view_if_needed()
+        box = button.bounding_box()
+        assert box
+        for _ in range(2):
+            page.mouse.click(box["x"] + 5, box["y"] + 5)
+            time.sleep(0.15)
+        page.wait_for_url("**/c/first/crawl")
+        view.check()
+
+
 def test_a_crawl_outlives_the_server(site: Web, tmp_path: Path) -> None:
     """It is found again by the next server, which stops it."""
     options = (f"--connect-to={site.connect_to}", "--workers=1")

@@ -92,7 +92,7 @@ def test_words_of_title_address_and_text_are_found(client: ServeClient) -> None:
     assert "<mark>lake</mark>" in text and "<script>window" not in text and "<svg onload" not in text
 
 
-@pytest.mark.parametrize("words", ['"', "*", "-x", "NEAR(", "a AND", "kind:", "ns:[", "%00", "‮", "xyz:1", "(" * 900])
+@pytest.mark.parametrize("words", ['"', "*", "-x", "NEAR(", "a AND", "kind:", "ns:[", "a\0b", "‮", "xyz:1", "(" * 900])
 def test_any_words_are_a_question_or_a_sentence(client: ServeClient, words: str) -> None:
     """Never an error of the index."""
     answer = client.get(f"{BASE}/search?q={quote(words)}")
@@ -157,6 +157,7 @@ def test_the_story_of_any_address_is_told(client: ServeClient) -> None:
     assert client.get(f"{BASE}/url.json?url={SITE}gone").json["why"]["fate"]["state"] == "gone"
     unknown = client.get(f"{BASE}/url.json?url=https://never.example/x").json
     assert unknown["why"].get("fate") is None and "never seen" in unknown["conclusion"]
+    assert "host?name=" not in client.get(f"{BASE}/url?url=https://never.example/x").text  # nothing is known of it
     answer = client.get(f"{BASE}/url?url=%00%00")
     assert answer.status == 400 and 'class="note bad"' in answer.text
     assert client.get(f"{BASE}/url").status == 200
@@ -177,6 +178,7 @@ def test_a_host_shows_its_robots_file(client: ServeClient) -> None:
         f"page?url={SITE}&round=0", f"page?url={SITE}about&show=copies&with=9", f"page?url={SITE}&round=9999999999",
         "host", "host?name=../", "replay?url=file:///etc/passwd", "urls?sort=;", "urls?after=%00", "graph?by=all",
         "graph?limit=99999", "query?language=perl", "search?q=a&page=0", "pages?mime=" + "x" * 5000, "lists/..%2fx.csv",
+        f"page?url={SITE}&round=000000001{'9' * 30}", f"urls?limit=000000001{'9' * 30}", f"urls?reason={'1' * 5000}",
     ],
 )  # fmt: skip
 def test_bad_addresses_are_pages_that_say_so(client: ServeClient, address: str) -> None:

@@ -129,6 +129,18 @@ def test_words_are_looked_for_in_the_address(index: ListIndex, folder: Path) -> 
     assert [(value.value, value.count) for value in hosts.values] == [("h2.example", len(found))]
 
 
+@pytest.mark.parametrize("words", ["ÁRBOL", "Árbol", "árbol", "ñandú Árbol"])
+def test_words_of_titles_have_any_letters(tmp_path: Path, words: str) -> None:
+    """Whatever the case of those that ASCII does not have."""
+    folder = make_collection(tmp_path / "c", [("https://a.example/", "text/html", b"")])
+    db = schema.connect(folder / "crawl.db")
+    db.execute("UPDATE page SET title = 'ÑANDÚ en su Árbol'")
+    db.close()
+    with opened_index(folder) as index, Collection(folder) as collection:
+        index.refresh(collection)
+        assert ListQuery(index, PAGES, Choice(words=words)).read(collection).rows
+
+
 def test_a_refresh_follows_what_changes(tmp_path: Path) -> None:
     """New items, other states and lost items; and nothing is written where nothing changed."""
     folder = make_collection(tmp_path / "c", [(f"https://a.example/{n}", "text/html", b"%d" % n) for n in range(30)])

@@ -181,7 +181,7 @@ def test_nothing_is_sent_where_nothing_changes(client: ServeClient) -> None:
     except TimeoutError:
         pass
     connection.close()
-    assert seen.count(b"event: part") == 6
+    assert seen.count(b"event: part") == 7
 
 
 class _OtherSite(BaseHTTPRequestHandler):

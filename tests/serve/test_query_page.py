@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,6 +93,37 @@ def test_answers_become_charts_graphs_and_files(client: ServeClient) -> None:
     query = urlencode({"text": text})
     assert client.get(f"/c/c/query/file.csv?{query}").text.splitlines()[1] == "a0.example,3"
     assert client.get(f"/c/c/query/file.parquet?{query}").body[:4] == b"PAR1"
+
+
+@pytest.mark.parametrize("shape", ["bars", "line"])
+def test_a_chart_has_no_numbers_without_end(client: ServeClient, shape: str) -> None:
+    """Such a row is left out, as one with words is."""
+    values = "VALUES ('a', 'inf'), ('b', 'nan'), ('c', 2)"
+    assert [bar["label"] for bar in ask(client, values, shape=shape).json["bars"]] == ["c"]
+    assert ask(client, values, twin=False, shape=shape).status == 200
+
+
+def test_the_head_of_a_file_stands_at_its_beginning_alone(client: ServeClient) -> None:
+    """Whatever the names of columns are, and however many rows follow."""
+    counted = "WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 1200)"
+    query = urlencode({"text": f'{counted} SELECT n AS "a\nb" FROM t'})
+    text = client.get(f"/c/c/query/file.csv?{query}").text
+    assert [row[0] for row in csv.reader(io.StringIO(text))] == ["a\nb", *map(str, range(1, 1201))]
+
+
+def test_bytes_that_are_no_text_are_told(client: ServeClient) -> None:
+    """As a robots.txt in another encoding, read as text."""
+    answer = ask(client, "SELECT CAST(x'f1' AS TEXT)").json
+    assert "hex(" in answer["problem"]
+
+
+def test_a_long_query_is_asked_and_saved(client: ServeClient) -> None:
+    """As long as it may be, it still stands in the address."""
+    text = f"SELECT '{'%' * 19_900}'"
+    fields = {"name": "long", "language": "sql", "text": text}
+    saved = client.post("/c/c/query/save", fields, page="/c/c/query?text=SELECT+1")
+    assert client.get(saved.headers["location"]).status == 200
+    assert client.post("/c/c/query/delete", {"name": "long"}, page="/c/c/query").status == 303
 
 
 def test_queries_are_saved_and_deleted(client: ServeClient, folder: Path) -> None:

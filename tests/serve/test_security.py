@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -179,6 +180,7 @@ def test_requests_have_bounds(client: ServeClient) -> None:
     assert client.request("POST", "/crawls", headers={"content-length": str(BODY_BYTES + 1)}).status == 413
     assert client.request("POST", "/crawls", body=b"a=1&" * 1000).status == 400
     assert client.request("POST", "/crawls", body=b"\xff\xfe").status == 400
+    assert client.request("POST", "/nothing", body=b"\xff\xfe").status == 404
     for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
         assert client.request(method, "/").status == 405
     assert client.request("HEAD", "/").status == 200
@@ -331,6 +333,7 @@ def test_a_port_of_another_program_is_said(tmp_path: Path) -> None:
     ("words", "complaint"),
     [
         (["/no/such/folder"], "is no folder"),
+        ([os.fsdecode(b"latin-\xf1")], "UTF-8"),
         (["--host", "no.such.host.invalid"], "has no address"),
         (["--host", "192.0.2.1"], "password"),
         (["--certificate", "x.pem"], "go together"),
@@ -342,5 +345,6 @@ def test_wrong_options_are_one_sentence(
 ) -> None:
     """With exit code 2."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / os.fsdecode(b"latin-\xf1")).mkdir()
     said = run("serve", *words)
     assert said.code == 2 and complaint in said.output

@@ -241,7 +241,7 @@ def read_question(text: str) -> Question:
     unwanted: list[str] = []
     where, values, words = "", [], []
     kinds: list[str] = []
-    for found in _PART.finditer(text):
+    for found in _PART.finditer(text.replace("\0", " ")):  # which ends a text of FTS5
         minus, name, phrase, bare = found.groups()
         word = phrase if phrase is not None else bare
         if name and name not in FILTERS and phrase is None:  # http://…, or a prefix: ordinary words

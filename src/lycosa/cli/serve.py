@@ -47,6 +47,7 @@ def serve(
     lycosa serve --host 0.0.0.0 --password-file ~/.lycosa-password
     """
     from lycosa.serve import passwords
+    from lycosa.serve.collection_folders import is_utf8
     from lycosa.serve.settings import ServeSettings, check_tiles
 
     if hash_password:
@@ -58,6 +59,8 @@ def serve(
     root = Path(refuse_address(folder))
     if not root.is_dir():
         raise UsageError(f"{folder} is no folder: name one that holds collections, or that is to hold them.")
+    if not is_utf8(str(root.resolve())):
+        raise UsageError("The name of the folder is no text in UTF-8: rename it.")
     settings = ServeSettings(
         folder=root.resolve(),
         host=host,

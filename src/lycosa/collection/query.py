@@ -147,5 +147,7 @@ def _translated(connection: apsw.Connection, folder: Path, seconds: float) -> It
         if "may not be modified" in str(problem):  # what stands on a server
             raise UsageError(_READS) from None
         raise UsageError(f"The query cannot be run: {problem}. {_names(connection, folder)}") from None
+    except UnicodeDecodeError:
+        raise UsageError("The query gives bytes as text that is none in UTF-8: ask for hex(…) of them.") from None
     except apsw.Error as problem:
         raise LycosaError(f"The query ended with an error: {problem}.") from None

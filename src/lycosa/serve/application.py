@@ -61,7 +61,8 @@ def make_application(settings: ServeSettings) -> Starlette:
 
     async def show_missing(http_request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
-        request = await _read_request(http_request, server_state, as_json=http_request.scope["path"].endswith(".json"))
+        as_json = http_request.scope["path"].endswith(".json")
+        request = _make_request(http_request, server_state, QueryParams(), as_json=as_json)
         return _respond(request, describe_status(problem.status_code))
 
     @asynccontextmanager
@@ -109,7 +110,8 @@ def _run_view(line: PageRoute, request: PageRequest) -> Response:
             found = line.view(request)
         return found if isinstance(found, Response) else _respond(request, found)
     except LycosaError as problem:
-        return _respond(request, describe_error(problem))
+        is_change = line.method not in SAFE_METHODS
+        return _respond(request, describe_error(problem, can_open=request.can_open, is_change=is_change))
     except Exception:
         traceback.print_exc(file=sys.stderr)
         return _respond(request, describe_status(500))

@@ -67,9 +67,8 @@ def is_plain_name(name: str) -> bool:
 
 def name_of(root: Path, folder: Path) -> str:
     """The name of a collection in addresses."""
-    if folder == root:
-        return root.resolve().name or "collection"
-    return folder.relative_to(root).as_posix().replace("~", "~0").replace("/", "~1")
+    path = folder.relative_to(root).as_posix() if folder != root else root.resolve().name or "collection"
+    return path.replace("~", "~0").replace("/", "~1")
 
 
 def label_of(name: str) -> str:
@@ -111,13 +110,22 @@ def is_collection(folder: Path) -> bool:
     return (folder / "archive").is_dir() and ((folder / "lycosa.toml").is_file() or (folder / "lock").is_file())
 
 
+def is_utf8(name: str) -> bool:
+    """Whether a name of the file system is a text: lycosa makes no collections with other names, and opens none."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _folders_in(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             return [
                 folder / entry.name
                 for entry in entries
-                if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+                if not entry.name.startswith(".") and is_utf8(entry.name) and entry.is_dir(follow_symlinks=False)
             ]
     except OSError:
         return []

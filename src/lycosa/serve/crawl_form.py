@@ -148,7 +148,7 @@ def _check_name(
             "A name has 1 to 100 letters, digits, spaces, points, hyphens and underscores, and begins with a letter or"
             " a digit."
         )
-    elif os.path.lexists(folder):
+    elif os.path.lexists(folder) or name in folders.list():  # or the served folder itself is called so
         complaints["name"] = translate("There is already something called {name} in the folder.", name=folder.name)
         return None
     return folder

@@ -23,6 +23,7 @@ from lycosa.serve.crawl_form import check_limit
 from lycosa.serve.crawl_processes import start_crawl, stop_crawl
 from lycosa.serve.page_request import PageRequest, View, collection_link
 from lycosa.serve.risky_missions import refuse_risky_mission
+from lycosa.serve.sentences import tell
 from lycosa.serve.templating import render
 from lycosa.serve.watched_crawls import LOOK_S
 
@@ -57,13 +58,7 @@ async def _stream_parts(request: PageRequest, folder: Path) -> AsyncIterator[str
     try:
         yield "retry: 3000\n\n"
         while not watch.closing and _may_watch(request):
-            try:
-                changed = await anyio.to_thread.run_sync(_render_changed, request, folder, shown)
-            except LycosaError as problem:  # it vanished, or is being made anew
-                changed = {"problem": str(problem)}
-                if shown.get("problem") == changed["problem"]:
-                    changed = {}
-                shown |= changed
+            changed = await anyio.to_thread.run_sync(_render_changed, request, folder, shown)
             for part, html in changed.items():
                 yield f"event: part\ndata: {msgspec.json.encode({'part': part, 'html': html}).decode()}\n\n"
                 spoke_at = time.monotonic()
@@ -85,8 +80,11 @@ def _may_watch(request: PageRequest) -> bool:
 
 def _render_changed(request: PageRequest, folder: Path, shown: dict[str, str]) -> dict[str, str]:
     """The parts that differ from what was shown; remembers them."""
-    page = request.server_state.watch.read(request.name, folder)
-    parts = {part: render(f"crawl/{part}.html", page, request) for part in PARTS}
+    try:
+        page = request.server_state.watch.read(request.name, folder)
+        parts = {"problem": "", **{part: render(f"crawl/{part}.html", page, request) for part in PARTS}}
+    except LycosaError as problem:  # it vanished, or is being made anew
+        parts = {"problem": tell(str(problem), request.language) or str(problem)}
     changed = {part: html for part, html in parts.items() if shown.get(part) != html}
     shown |= changed
     return changed

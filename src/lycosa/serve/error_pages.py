@@ -45,20 +45,24 @@ def describe_status(status: int) -> View:
     return View("error.html", ErrorPage(status=status, title=title, advice=advice), status)
 
 
-def describe_error(problem: LycosaError) -> View:
-    """The page for an error that a person must know."""
-    status, title, advice = _describe(problem)
+def describe_error(problem: LycosaError, *, can_open: bool = False, is_change: bool = False) -> View:
+    """The page for an error that a person must know; `can_open`: the collection itself can be opened."""
+    status, title, advice = _describe(problem, can_open=can_open, is_change=is_change)
     page = ErrorPage(
         status=status, title=title, detail=str(problem), advice=advice, can_continue=isinstance(problem, Damaged)
     )
     return View("error.html", page, status)
 
 
-def _describe(problem: LycosaError) -> tuple[int, str, str]:
+def _describe(problem: LycosaError, *, can_open: bool, is_change: bool) -> tuple[int, str, str]:
     if isinstance(problem, NotFound):
         return 404, *_BY_STATUS[404]
     if isinstance(problem, Damaged):
         return 503, mark("This collection is damaged"), mark("Continue its crawl: it makes the database anew.")
+    if isinstance(problem, CollectionError) and is_change:
+        return 503, mark("This was not done"), mark("Nothing was changed: see to what is said here, then try again.")
+    if isinstance(problem, CollectionError) and can_open:
+        return 503, mark("This cannot be shown"), mark("The rest of the collection can: see its other pages.")
     if isinstance(problem, CollectionError):
         return 503, mark("This collection cannot be opened"), mark("All others can: see the list of collections.")
     if isinstance(problem, DiskFull):

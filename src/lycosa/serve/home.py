@@ -6,7 +6,7 @@ from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from lycosa.errors import LycosaError
-from lycosa.serve.collection_folders import name_of
+from lycosa.serve.collection_folders import label_of, name_of
 from lycosa.serve.collection_summaries import CollectionSummary
 from lycosa.serve.crawl_form import CrawlForm, MissionOffer, check_form, offered_missions, read_form
 from lycosa.serve.crawl_processes import start_crawl
@@ -35,6 +35,7 @@ def show_home(request: PageRequest) -> View:
 
 def begin_crawl(request: PageRequest) -> View | Response:
     """Start a new crawl, or say at each field what is wrong with it."""
+    request.address = "/"  # what is shown then is home, whose links lead on from there
     form = read_form(request.form)
     checked = check_form(form, request.server_state.folders, request.translate)
     if checked is None:
@@ -52,7 +53,9 @@ def begin_crawl(request: PageRequest) -> View | Response:
 def _show(request: PageRequest, form: CrawlForm, *, status: int = 200) -> View:
     query = request.query.get("q", "").strip()[:200]
     found = {
-        name: folder for name, folder in request.server_state.folders.list().items() if query.lower() in name.lower()
+        name: folder
+        for name, folder in request.server_state.folders.list().items()
+        if query.casefold() in label_of(name).casefold()
     }
     last_page = max(1, -(-len(found) // PAGE))
     page = _page_number(request.query.get("page", ""), last_page)

@@ -84,13 +84,16 @@ def _cell(value: Any) -> str | int | float | None:
 
 def _pieces(rows: Iterator[Sequence[Any]], columns: Sequence[str], ending: str) -> Iterator[bytes]:
     """The text of a file, some rows at a time."""
-    is_first = True
-    while (some := list(islice(rows, _AT_ONCE))) or is_first:
-        out = io.StringIO(newline="")
-        write(some, columns, out, form="csv" if ending == "csv" else "jsonl")
-        text = out.getvalue()
-        yield (text if is_first or ending == "jsonl" else text.partition("\n")[2]).encode()
-        is_first = False
+    head = _write([], columns, ending)
+    yield head.encode()
+    while some := list(islice(rows, _AT_ONCE)):
+        yield _write(some, columns, ending).removeprefix(head).encode()
+
+
+def _write(rows: Sequence[Sequence[Any]], columns: Sequence[str], ending: str) -> str:
+    out = io.StringIO(newline="")
+    write(rows, columns, out, form="csv" if ending == "csv" else "jsonl")
+    return out.getvalue()
 
 
 class _TemporaryFile(FileResponse):

@@ -106,7 +106,7 @@ def read_choice(one: ListDefinition, query: Mapping[str, Sequence[str]]) -> Choi
 
 def read_count(name: str, text: str, *, most: int) -> int:
     """A number from 1 on of an address; UsageError names the bounds."""
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= most:
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= most:
         raise UsageError(f"{name} is {text[:50]!r}; allowed: 1 to {most:,}.")
     return int(text)
 
@@ -131,6 +131,7 @@ class ListQuery:
 
     def __init__(self, index: ListIndex, one: ListDefinition, choice: Choice) -> None:
         self.db = index.db
+        self.db.create_scalar_function("casefold", _casefold, 1, deterministic=True)
         self.path = index.path
         self.one = one
         self.choice = choice
@@ -256,7 +257,8 @@ class ListQuery:
         column = "key_url" if "url" in self.one.keys else "key_host"
         text = column if "title" not in self.one.keys else f"{column} || ' ' || key_title"
         words = self._words.split()
-        return " AND ".join(f"instr(lower({text}), ?)" for _ in words) or "1", tuple(words)
+        fold = "lower" if self._words.isascii() else "casefold"
+        return " AND ".join(f"instr({fold}({text}), ?)" for _ in words) or "1", tuple(words)
 
     def _sort_whole(self, after: Cursor | None, limit: int) -> tuple[list[Any], Cursor | None, int]:
         beyond, values = self._beyond(after)
@@ -373,6 +375,11 @@ class ListQuery:
                 label = words.get(int(value), value) if words else value
                 values.append(FacetValue(label, label, 0, True))
         return ListFacet(facet, values, len(rows) > _SHOWN, exact)
+
+
+def _casefold(*texts: Any) -> str:
+    """A function for SQLite, whose own `lower` knows the letters of ASCII alone."""
+    return str(texts[0]).casefold()
 
 
 def _cut(found: list[Any], limit: int) -> tuple[list[Any], Cursor | None, int]:

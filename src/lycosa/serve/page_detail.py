@@ -27,7 +27,7 @@ from lycosa.serve.link_index import count_inlinks, list_inlinks
 from lycosa.serve.list_definitions import LISTS
 from lycosa.serve.list_index import index_folder, opened_index
 from lycosa.serve.list_page import LABELS
-from lycosa.serve.list_queries import Choice, ListFacet, ListQuery
+from lycosa.serve.list_queries import Choice, ListFacet, ListQuery, read_count
 from lycosa.serve.page_request import NotFound, PageRequest, View
 from lycosa.serve.page_starts import decode_start, find_problem, read_start
 from lycosa.serve.translations import mark
@@ -41,6 +41,7 @@ _DIFF_LINES = 1500  # of each of two copies
 _LINE_CHARS = 300
 _BODY_BYTES = 4 << 20  # of a page that is read for a view of it
 _ROBOTS_CHARS = 50_000
+_LAST_ROUND = (1 << 20) - 1
 
 #: The parts of a page's view: the word in the address, and the name.
 PARTS = {
@@ -195,11 +196,7 @@ def asked_value(request: PageRequest, name: str) -> str:
 
 def asked_round(request: PageRequest, name: str) -> int | None:
     value = request.query.get(name, "")
-    if not value:
-        return None
-    if not value.isascii() or not value.isdigit() or not 1 <= int(value[:9]) < 1 << 20:
-        raise UsageError(f"{name} is {value[:50]!r}; allowed: the number of a round.")
-    return int(value)
+    return read_count(name, value, most=_LAST_ROUND) if value else None
 
 
 _COPIES = """

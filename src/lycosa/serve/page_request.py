@@ -20,7 +20,7 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from lycosa.collection.collection import Collection
-from lycosa.errors import CollectionError
+from lycosa.errors import CollectionError, LycosaError
 from lycosa.missions.web import NotFound, View
 from lycosa.serve.collection_folders import label_of
 from lycosa.serve.server_state import ServerState
@@ -94,6 +94,15 @@ class PageRequest:
         if self._collection is None:
             self._collection = Collection(self.folder)
         return self._collection
+
+    @property
+    def can_open(self) -> bool:
+        """Whether the collection in the address can be opened, whatever else is wrong."""
+        try:
+            summary = self.server_state.summaries.read(self.name, self.folder)
+        except LycosaError:
+            return False
+        return summary.state not in ("damaged", "unreadable")
 
     @property
     def label(self) -> str:

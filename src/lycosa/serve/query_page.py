@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -219,12 +220,12 @@ def _draw(view: QueryView, answer: QueryAnswer) -> None:
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, int | float):
-        return float(value)
+    """A value as a chart draws it; None where it is none, or has no end."""
     try:
-        return float(str(value))
+        number = float(str(value))
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def _make_graph(answer: QueryAnswer) -> GraphPart:

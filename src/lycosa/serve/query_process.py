@@ -123,7 +123,7 @@ def main() -> int:
         answer = answer_query(task)
     except LycosaError as problem:
         answer = QueryAnswer(
-            problem=str(problem).replace("; --timeout allows more", "").replace("--timeout", "the limit")
+            problem=str(problem).replace("; --timeout allows more", ": narrow it").replace("--timeout", "the limit")
         )
     except MemoryError:
         answer = QueryAnswer(problem="The query needed more memory than it may have, and was ended: narrow it.")

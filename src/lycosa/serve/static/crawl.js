@@ -11,7 +11,7 @@ function replacePart({ part, html }) {
     const note = document.createElement("p");
     note.className = "note bad";
     note.textContent = html;
-    place.replaceChildren(note);
+    place.replaceChildren(...(html ? [note] : []));
     return;
   }
   const active = document.activeElement;
@@ -36,11 +36,13 @@ function open() {
     lost.hidden = true;
     replacePart(JSON.parse(event.data));
   });
-  source.onopen = () => {
-    lost.hidden = true;
-    live.querySelector('[data-part="problem"]').replaceChildren();
+  source.onopen = () => { lost.hidden = true; };
+  source.onerror = () => {
+    lost.hidden = false;
+    if (source?.readyState !== EventSource.CLOSED) return;
+    close();  // it was refused, after which a browser does not ask again
+    setTimeout(() => { if (!document.hidden) open(); }, 30_000);
   };
-  source.onerror = () => { lost.hidden = false; };
 }
 
 function close() {

@@ -4,7 +4,7 @@ async function refresh() {
   const list = document.getElementById("collections");
   if (!list || document.hidden || list.contains(document.activeElement) || !list.querySelector("[data-running]")) return;
   try {
-    const answer = await fetch(location.pathname + location.search, { headers: { accept: "text/html" } });
+    const answer = await fetch(`/${location.search}`, { headers: { accept: "text/html" } });
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const found = page.getElementById("collections");

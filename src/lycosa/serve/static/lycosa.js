@@ -1,4 +1,4 @@
-// What every page has: the switch between light and dark, filters and tabs on narrow screens.
+// What every page has: the switch between light and dark, forms that are sent once, filters and tabs on narrow screens.
 
 const button = document.getElementById("theme");
 
@@ -23,6 +23,15 @@ if (button) {
     document.dispatchEvent(new CustomEvent("themechange"));
   });
 }
+
+// A form that changes something is sent once, however often its button is pressed; a crawl may be stopped twice, at once.
+const sent = new WeakMap();
+addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post" || form.action.endsWith("/crawl/stop")) return;
+  if (event.timeStamp - (sent.get(form) ?? -Infinity) < 10_000) event.preventDefault();
+  else sent.set(form, event.timeStamp);
+});
 
 // On a narrow screen the filters begin closed, so that the list comes first.
 if (matchMedia("(max-width: 60rem)").matches) {

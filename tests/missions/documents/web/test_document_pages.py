@@ -59,6 +59,7 @@ def test_a_wrong_address_is_told_in_a_sentence(client: ServeClient, query: str) 
     """What was found, and what is allowed."""
     answer = client.get(f"{PAGES}/?{query}")
     assert answer.status == 400 and "allowed:" in answer.text
+    assert client.get(f"{PAGES}/document?url=http%3A%2F%2Fnone.example%2F").status == 404
 
 
 def test_a_document_shows_where_each_value_was_read(client: ServeClient) -> None:

@@ -8,7 +8,6 @@ from itertools import islice
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.errors import UsageError
 from lycosa.missions.documents.decisions import (
     SEVERAL,
     SINGLE,
@@ -20,6 +19,7 @@ from lycosa.missions.documents.decisions import (
 )
 from lycosa.missions.documents.model import Author, Box, DocumentDescription, Evidence
 from lycosa.missions.documents.web.current_catalogue import shown_catalogue
+from lycosa.missions.web import NotFound
 
 _SHOWN_EVIDENCE = 8
 _SHOWN_REFERENCES = 200
@@ -85,7 +85,7 @@ def describe_document(collection: Collection, url: str) -> DocumentDetail:
     with shown_catalogue(collection) as (catalogue, is_current):
         document = catalogue.document(url)
     if document is None:
-        raise UsageError(f"{url[:300] or 'An empty address'} is no document of this collection: see the list.")
+        raise NotFound(f"{url[:300] or 'An empty address'} is no document of this collection: see the list.")
     corrected = read_corrections(collection.path).get(document.url, {})
     return DocumentDetail(
         url=document.url,

@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 
 from lycosa.collection.collection import Collection
 from lycosa.config.mission_settings import read_own
-from lycosa.errors import LycosaError, UsageError
+from lycosa.errors import LycosaError
 from lycosa.missions.records.alerts.difference import Part, diff_values
 from lycosa.missions.records.database import RecordStore, StoredRecord
 from lycosa.missions.records.database.model import RecordVersion, compare_fields
@@ -19,6 +19,7 @@ from lycosa.missions.records.site_description import is_described, read_descript
 from lycosa.missions.records.stories.catalogue import story_of
 from lycosa.missions.records.web.current_store import has_table, shown_store
 from lycosa.missions.records.web.record_list import show_value, title_of
+from lycosa.missions.web import NotFound
 from lycosa.parse import charset
 
 _MOST_VERSIONS = 200
@@ -100,7 +101,7 @@ def describe_record(collection: Collection, number: str) -> RecordDetail:
     with shown_store(collection) as (store, is_current):
         record = store.record(int(number)) if number.isdecimal() and len(number) < 18 else None
         if record is None:
-            raise UsageError(f"There is no record {number[:40] or 'without a number'} in this collection.")
+            raise NotFound(f"There is no record {number[:40] or 'without a number'} in this collection.")
         versions = store.versions(record.id)
         places = _find_places(collection, record)
         return RecordDetail(

@@ -7,7 +7,6 @@ from typing import Any
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.errors import UsageError
 from lycosa.missions.records.database import RecordStore
 from lycosa.missions.records.stories.catalogue import explain_story, list_stories, read_story, title_of
 from lycosa.missions.records.stories.completion import complete
@@ -16,6 +15,7 @@ from lycosa.missions.records.stories.impact import Impact, measure_impact
 from lycosa.missions.records.web.current_store import shown_store
 from lycosa.missions.records.web.record_list import show_value
 from lycosa.missions.records.web.record_list import title_of as record_title
+from lycosa.missions.web import NotFound
 from lycosa.missions.web_lists import count_pages
 
 PAGE_SIZE = 50
@@ -119,7 +119,7 @@ def show_story(collection: Collection, number: str) -> ShownStory:
     with shown_store(collection) as (store, is_current):
         story = read_story(store, int(number)) if number.isdecimal() and len(number) < 18 else None
         if story is None:
-            raise UsageError(f"There is no story {number[:40] or 'without a number'} in this collection.")
+            raise NotFound(f"There is no story {number[:40] or 'without a number'} in this collection.")
         verdicts = {verdict.record: verdict for verdict in find_copies(story.records)}
         members = tuple(
             StoryMember(
