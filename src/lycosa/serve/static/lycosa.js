@@ -27,8 +27,8 @@ if (button) {
 // A form that changes something is sent once, however often its button is pressed; a crawl may be stopped twice, at once.
 const sent = new WeakMap();
 addEventListener("submit", (event) => {
-  const form = event.target;
-  if (form.method !== "post" || form.action.endsWith("/crawl/stop")) return;
+  const form = event.target;  // whose properties a field of the same name hides, so its attributes are read
+  if (form.getAttribute("method") !== "post" || form.getAttribute("action")?.endsWith("/crawl/stop")) return;
   if (event.timeStamp - (sent.get(form) ?? -Infinity) < 10_000) event.preventDefault();
   else sent.set(form, event.timeStamp);
 });
