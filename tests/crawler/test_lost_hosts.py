@@ -26,7 +26,7 @@ from lycosa.judge.admission.traps import Tallies
 from lycosa.model import Answer, Batch, Committed, Discovery, Outcome, Purpose, State, Target
 from lycosa.politeness.crawl_log import CrawlLog
 from lycosa.politeness.host_queue import HostQueue
-from lycosa.politeness.shared_state import SharedState
+from lycosa.politeness.shared_state import Cell, SharedState
 
 HOST, LEASE_S = "a.test", 20.0
 SEED = f"http://{HOST}/"
@@ -95,7 +95,7 @@ def hurried(tmp_path: Path, passing: Clock) -> Iterator[Worker]:
     yield from make_worker(tmp_path, robots="ignore")
 
 
-def make_worker(tmp_path: Path, *, robots: str) -> Iterator[Worker]:
+def make_worker(tmp_path: Path, *, robots: str, requests: int = 0) -> Iterator[Worker]:
     mission = load(text=f'seeds = ["{SEED}"]\n[fetch]\nrobots = "{robots}"\ndelay_s = 1.0\n').mission
     frontier, shared = SharedMemory(), SharedState(1, folder=str(tmp_path))
     frontier.add_seeds([link(SEED, seed=True), link(f"{SEED}1"), link(f"{SEED}2")])
@@ -126,6 +126,7 @@ def make_worker(tmp_path: Path, *, robots: str) -> Iterator[Worker]:
         host_rules=host_rules,
         link_scoring=None,
     )
+    shared.add(0, Cell.REQUESTS, requests)
     worker._begin(clock.now())
     yield worker
     archive.close()
@@ -282,3 +283,56 @@ def test_pages_without_permits_are_fetched_again_when_there_are_some(
     hurried._start_requests(clock.now())
     assert len(client_of(hurried).under_way) == 1
     assert asked.url in [target.url for target in frontier.load(HOST, limit=9, skip=queue_of(hurried).held)]
+
+
+def test_a_page_that_is_asked_for_again_needs_no_second_permit(hurried: Worker, passing: Clock) -> None:
+    """Its host was lost and came back while it was under way: a permit that nobody gives back is lacked by others."""
+    hurried.shared.set_limit(1, 65)
+    hurried._start_requests(clock.now())
+    (first,) = client_of(hurried).under_way
+    queue_of(hurried).per_host = 2
+    passing.pass_by(LEASE_S + 1.0)
+    other = rob(hurried, now=passing.now)
+    hurried._renew(clock.now())
+    other.release("there:0", range(PARTITIONS))
+    hurried._renew(clock.now())
+    page = Answer(first, status=404, began=passing.now)
+    client_of(hurried).answers.append(page)
+    passing.pass_by(5.0)
+    hurried._start_requests(clock.now())
+    assert [target.row for target in client_of(hurried).under_way] == [first.row, first.row]
+    hurried._receive(client_of(hurried).poll(0.0)[0], clock.now())
+    hurried._commit(clock.now())
+    assert hurried.shared.total(Cell.OUTSTANDING) == 0
+
+
+def test_hosts_rest_when_a_worker_died(tmp_path: Path, passing: Clock) -> None:
+    """What it had asked last is not known: its successor asks nobody before the pause of each host is over."""
+    for successor in make_worker(tmp_path, robots="ignore", requests=7):
+        successor._start_requests(clock.now())
+        assert client_of(successor).under_way == []
+        passing.pass_by(1.0)
+        successor._start_requests(clock.now())
+        assert len(client_of(successor).under_way) == 1
+
+
+def test_who_takes_a_host_over_counts_its_pages_without_the_duplicates(
+    hurried: Worker, passing: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That another worker brought the same content shows in the commit; else the budget of the host were shorter."""
+    commit = hurried.frontier.commit
+    hurried._start_requests(clock.now())
+    (asked,) = client_of(hurried).under_way
+    page = Answer(asked, status=200, headers={"content-type": "text/html"}, body=b"<p>page", began=passing.now)
+    client_of(hurried).answers.append(page)
+    hurried._receive(client_of(hurried).poll(0.0)[0], clock.now())
+
+    def find_duplicate(batch: Batch, **options: Any) -> Committed:
+        committed = commit(batch, **options)
+        committed.duplicates.update(outcome.row for outcome in batch.outcomes)
+        return committed
+
+    monkeypatch.setattr(hurried.frontier, "commit", find_duplicate)
+    for _ in range(2):
+        hurried._commit(clock.now())
+    assert hurried.frontier.host(HOST).pages == queue_of(hurried).pages == 0

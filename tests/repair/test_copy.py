@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.command_line import run
@@ -16,6 +17,7 @@ from lycosa import Collection, crawl
 from lycosa.errors import CollectionError
 
 psycopg = pytest.importorskip("psycopg")
+from lycosa.repair import copy  # noqa: E402  needs psycopg
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +184,29 @@ def test_pages_that_the_database_does_not_have_are_not_removed(address: str, web
     assert run("copy", str(tmp_path / "own"), f"{address}#own").code == 0
     crawl("http://a.test/", collection=tmp_path / "own", database=address, **options(web))  # type: ignore[arg-type]
     assert len([body for body in bodies(tmp_path / "own").values() if body]) == 13
+
+
+def test_files_that_grow_while_a_collection_is_copied(
+    address: str, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy is of one moment: of a file that has grown and was moved since, it has the bytes that it knows of."""
+    store, shared = tmp_path / "store", f"{address}#growing"
+    crawl("http://a.test/", collection=tmp_path / "one", limit=5, **options(web))  # type: ignore[arg-type]
+    assert run("copy", str(tmp_path / "one"), shared, "--archive", str(store)).code == 0
+    (file,) = store.iterdir()
+    size, to_file = file.stat().st_size, copy.to_file
+
+    def copy_slowly(*words: Any) -> int:
+        count = to_file(*words)
+        file.write_bytes(2 * file.read_bytes())
+        (store / "new.warc.gz").write_bytes(file.read_bytes())
+        with psycopg.connect(address, options="-c search_path=growing", autocommit=True) as connection:
+            connection.execute("UPDATE warc SET size = 2 * size")
+            connection.execute("INSERT INTO warc VALUES ('new.warc.gz', %s, 0, 0, %s)", (2 * size, f"{store}/new"))
+        return count
+
+    monkeypatch.setattr(copy, "to_file", copy_slowly)
+    said = run("copy", shared, str(tmp_path / "two"))
+    assert said.code == 0 and "1 archive file was fetched from the store." in said.output, said.output
+    assert [path.stat().st_size for path in (tmp_path / "two" / "archive").glob("*.warc.gz")] == [size]
+    assert run("verify", "-c", str(tmp_path / "two")).code == 0

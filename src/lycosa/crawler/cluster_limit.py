@@ -31,8 +31,9 @@ class ClusterLimit:
             self._asked_at = now
             if self._frontier.stored() >= self._limit:
                 return True
-            self._frontier.grant_permits(limit=self._limit, want=BLOCK)
-            self._tell()
+            if not idle:  # else others would lack them until they are given back
+                self._frontier.grant_permits(limit=self._limit, want=BLOCK)
+                self._tell()
         elif idle and not self._shared.total(Cell.OUTSTANDING):
             self._asked_at = now
             granted, used = self._frontier.permits()

@@ -22,8 +22,8 @@ class PageLimit:
         self._held: set[int] = set()  # rows under way
 
     def admit(self, target: Target) -> Verdict:
-        """Take a permit for a target; a sitemap is no page and needs none."""
-        if not self._shared.limited or target.via == "sitemap":
+        """Take a permit for a target; a sitemap is no page and needs none, and what is asked for again has one."""
+        if not self._shared.limited or target.via == "sitemap" or target.row in self._held:
             return OK
         if not self._shared.take_permit(self._slot):
             return _NO_PERMIT

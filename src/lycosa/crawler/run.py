@@ -177,7 +177,8 @@ def _open_and_crawl(
     frontier, created = make_frontier(setup.mission, setup.folder)
     try:
         clock.set_now(frontier.server_time() if isinstance(frontier, SharedFrontier) else None)
-        seeds, more = _prepare(setup, options, frontier, created=created)
+        with frontier.alone() if isinstance(frontier, SharedFrontier) else contextlib.nullcontext():
+            seeds, more = _prepare(setup, options, frontier, created=created)
         for note in (*notes, *more):
             progress.say(note)
         return _crawl(setup, options, frontier, seeds=seeds, progress=progress)

@@ -184,6 +184,9 @@ class Worker:
         if self.best_first is not None:
             self.best_first.begin()
         self._lease(self.place.partitions, now)
+        if self.shared.get(self.place.slot, Cell.REQUESTS):  # a worker died here: nobody knows what it had just asked
+            for host_queue in self.scheduler.by_host.values():
+                host_queue.rest(now)
         self._renew_at = now + self.place.renew_s
 
     def _lease(self, want: int, now: float) -> None:
@@ -512,6 +515,7 @@ class Worker:
         for outcome in outcomes:
             if outcome.row in duplicates and is_counted(outcome):
                 self.scheduler.by_host[outcome.host].pages -= 1
+                self._touched.add(outcome.host)
         self.page_limit.redeem(outcomes, duplicates)
 
     # Waiting

@@ -8,7 +8,7 @@ the lease holds. Times are Unix times given by the caller, so that tests have th
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -404,6 +404,9 @@ class SharedFrontier(Frontier, Protocol):
 
     def others_are_at_work(self) -> bool:
         """Whether workers of other machines hold leases."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Let one machine at a time do what is within the block; who waits for too long goes on."""
 
     def has_twin(self, *, within_s: float) -> bool:
         """Whether another process renews leases under the name of this machine; looks for so long where some hold."""

@@ -139,7 +139,7 @@ def _refuse_other(source: SharedCollection, folder: Path) -> None:
     if shared is not None and shared.collection == source:
         return  # the folder of a machine
     is_same = created is not None and _was_made(folder, created[0])
-    if not is_same or any(size > sizes.get(name, -1) for name, size, _ in _warcs(folder)):
+    if not is_same or any(size > sizes.get(name, -1) for name, size, _ in _warcs(folder / "crawl.db")):
         raise CollectionError(
             f"{folder} holds pages that the collection {source.name} of the database does not have: name another"
             " folder."
@@ -172,7 +172,7 @@ def _has_pages(folder: Path) -> bool:
 
 def _fetch_segments(folder: Path) -> int:
     """Bring what lies in stores to this disk."""
-    archive, stamps = folder / "archive", {name: stamp for name, _, stamp in _warcs(folder)}
+    archive, stamps = folder / "archive", {name: stamp for name, _, stamp in _warcs(folder / "crawl.db")}
     places = read_places(archive)
     for one in places.values():
         store, key = open_place(one.place)
@@ -185,17 +185,17 @@ def _fetch_segments(folder: Path) -> int:
 
 
 def _count_missing(folder: Path) -> int:
-    archive = folder / "archive"
-    return sum(segment_size(archive / os.path.basename(name)) < 0 for name, size, _ in _warcs(folder) if size)
+    archive, rows = folder / "archive", _warcs(folder / "crawl.db")
+    return sum(segment_size(archive / os.path.basename(name)) < 0 for name, size, _ in rows if size)
 
 
-def _warcs(folder: Path) -> list[tuple[str, int, int]]:
-    database = apsw.Connection(str(folder / "crawl.db"), flags=apsw.SQLITE_OPEN_READONLY)
+def _warcs(database: Path) -> list[tuple[str, int, int]]:
+    source = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        rows: Any = database.execute("SELECT name, size, stamp FROM warc").fetchall()
+        rows: Any = source.execute("SELECT name, size, stamp FROM warc").fetchall()
         return list(rows)
     finally:
-        database.close()
+        source.close()
 
 
 def _make_own(folder: Path) -> None:
@@ -252,13 +252,15 @@ def refresh_copy(source: SharedCollection, folder: Path) -> int:
             began = read_clock(connection)
             count = to_file(connection, source.name, unfinished)
             _note_time(unfinished, began)
-            rows = connection.execute("SELECT name, size, place FROM warc WHERE place <> '' ORDER BY name").fetchall()
+            rows = connection.execute("SELECT name, place FROM warc WHERE place <> '' ORDER BY name").fetchall()
     except psycopg.Error as problem:
         raise translate(problem) from problem
     if path.exists():
         _keep_records(path, unfinished)
     archive = folder / "archive"
-    write_places(archive, (SegmentPlace(*row) for row in rows if not (archive / os.path.basename(row[0])).exists()))
+    sizes = {name: size for name, size, _ in _warcs(unfinished)}  # as of the copy: files may have grown since
+    rows = [row for row in rows if row[0] in sizes and not (archive / os.path.basename(row[0])).exists()]
+    write_places(archive, (SegmentPlace(name, sizes[name], place) for name, place in rows))
     _write_settings(unfinished, folder)
     _remove(path)
     unfinished.rename(path)

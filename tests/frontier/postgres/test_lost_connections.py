@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from support.postgres_server import PostgresServer, running_server
 
+from lycosa import urls
 from lycosa.frontier.partitions import PARTITIONS
+from lycosa.model import Batch, Discovery, Outcome, PageRow, State, Verdict
 
 psycopg = pytest.importorskip("psycopg")
 from lycosa.frontier.postgres import connection as connections  # noqa: E402  needs psycopg
@@ -152,3 +154,28 @@ def test_who_was_frozen_in_a_transaction_begins_it_anew(connection: PostgresConn
 
     assert connection.write(write) == 1
     assert connection.rows("SELECT * FROM written") == [("once",)]
+
+
+def test_a_round_is_opened_in_spite_of_a_connection_that_breaks(frontier: PostgresFrontier) -> None:
+    """The pages that a limit lets it visit are chosen again: what was chosen is gone with the connection."""
+    frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)
+    for host in ("a.test", "b.test", "c.test"):
+        url = f"http://{host}/"
+        batch = Batch([Discovery(urls.url_id(url), url, host)], [], hosts=[], robots=[], trap_counts={})
+        frontier.commit(batch, owner="here:0", now=0.0)
+        row = frontier.find(url)
+        assert row is not None
+        page = PageRow(fetched_at=1.0, status=200, digest=host.encode())
+        batch = Batch([], [Outcome(row.row, host, State.FETCHED, http=200, at=1.0, page=page)], [], [], {})
+        frontier.commit(batch, owner="here:0", now=0.0)
+    frontier.begin_round(now=100.0, step_s=1.0, everything=True)
+    before_commit(frontier._connection, lambda: before_commit(frontier._connection, lambda: cut(frontier._connection)))
+    assert frontier.open_round(max_s=1.0, pages=100) == 3
+
+
+def test_what_was_refused_is_judged_in_spite_of_a_connection_that_breaks(frontier: PostgresFrontier) -> None:
+    """Supervisors do so at the end of a crawl: it would end with an error."""
+    cut(frontier._connection)
+    assert frontier.reopen(["scope"], lambda *_: Verdict(True, "")) == 0
+    cut(frontier._connection)
+    assert frontier.requeue_archive("w", ((0, 1),)) == 0

@@ -85,3 +85,16 @@ def test_permits_that_others_got_meanwhile_are_told_and_cost_no_lease(address: s
     assert away.renew("away:0", now=0.0, ttl_s=60.0) == held
     for frontier in (away, other):
         frontier.close()
+
+
+def test_an_idle_machine_takes_no_permits_from_those_that_need_them(address: str, tmp_path: Path) -> None:
+    """It gives back what it has, and asks for more when a worker of it lacks some."""
+    (idle,) = open_machines(address, "idling", "idle")
+    shared = SharedState(1, folder=str(tmp_path))
+    limit = ClusterLimit(idle, shared, LIMIT)
+    lease(idle)
+    for is_idle, granted in ((False, LIMIT), (True, 0), (True, 0), (False, LIMIT)):
+        limit._asked_at = 0.0
+        assert not limit.supervise(idle=is_idle)
+        assert idle.permits() == (granted, 0)
+    idle.close()

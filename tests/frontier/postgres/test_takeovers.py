@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -159,6 +160,29 @@ def test_a_round_begins_once_for_all_machines(open_machine: Callable[[str], Post
     assert [row.round for row in two.rounds()] == [1, 2]
     two.open_round(max_s=1.0)
     assert two.begin_round(now=200.0, step_s=1.0, everything=True) == 3
+
+
+def test_machines_that_start_together_prepare_one_after_the_other(
+    open_machine: Callable[[str], PostgresFrontier],
+) -> None:
+    """Each finds what the one before has done: settings that were applied, a round that was begun."""
+    one, two = open_machine("one"), open_machine("two")
+    done: list[str] = []
+
+    def prepare() -> None:
+        with two.alone():
+            done.append("two")
+            two.end_round(now=9.0, why="limit")
+
+    with one.alone():
+        thread = threading.Thread(target=prepare)
+        thread.start()
+        time.sleep(0.5)
+        one.begin_round(now=5.0, step_s=1.0, everything=True)
+        done.append("one")
+    thread.join()
+    assert done == ["one", "two"]
+    assert [row.ended for row in one.rounds()] == [None, 9.0]
 
 
 def test_a_round_that_is_over_is_not_open_again_for_who_was_interrupted(

@@ -42,7 +42,7 @@ _LET_GO = "DELETE FROM content WHERE part = %s AND digest = %s AND n = %s AND ro
 
 def touched(connection: PostgresConnection, warc: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
     """Row number and round of each page whose bytes touch these spans of an archive file."""
-    rows = connection.rows(_STORED_IN, (warc, connection.round, warc))
+    rows = connection.read(lambda: connection.rows(_STORED_IN, (warc, connection.round, warc)))
     return [(n, number) for n, number, offset, length in rows if overlaps(offset, length, spans)]
 
 

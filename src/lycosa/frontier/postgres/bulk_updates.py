@@ -150,9 +150,13 @@ def retry(connection: PostgresConnection) -> int:
 def judge_again(connection: PostgresConnection, reasons: Collection[str], judge: Judge) -> int:
     """Judge again what was rejected for these reasons, in one pass over the table."""
     total = 0
+
+    def look(part: int, last: int) -> list[tuple[int, str, int, str]]:
+        return connection.read(lambda: connection.rows(_REJECTED, (part, last, list(reasons), CHUNK)))
+
     for part in range(PARTITIONS):
         last = 0
-        while rows := connection.rows(_REJECTED, (part, last, list(reasons), CHUNK)):
+        while rows := look(part, last):
             last = rows[-1][0]
             opened: _Opened = []
             changed: _Renamed = []

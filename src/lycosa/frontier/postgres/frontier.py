@@ -7,7 +7,8 @@ it does not ask for again. What was committed survives a kill of any worker, mac
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -67,6 +68,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _SEEDS_AT_ONCE = 10_000
+ALONE_S = 600.0  # a machine that prepares its run for longer is taken for hung
 #: From one host with pending URLs to the next, without looking at the URLs between.
 _BUSY_HOSTS = """
 WITH RECURSIVE busy (part, host) AS (
@@ -104,6 +106,7 @@ _SEEDS = f"SELECT url FROM seed JOIN url ON url.part = seed.n >> 44 AND url.n = 
 _STRIKE = "INSERT INTO strike VALUES (%s, 1) ON CONFLICT (n) DO UPDATE SET count = strike.count + 1 RETURNING count"
 _OTHERS = """
 SELECT 1 FROM holder WHERE until > extract(epoch FROM clock_timestamp()) AND NOT starts_with(owner, %s) LIMIT 1"""
+_ALONE = "SELECT pg_try_advisory_lock(hashtextextended('lycosa start ' || %s, 0))"
 _OWN_UNTIL = """
 SELECT max(until) FROM holder WHERE until > extract(epoch FROM clock_timestamp()) AND starts_with(owner, %s)"""
 _WARCS = "SELECT name, size, synced, stamp FROM warc WHERE machine = %s AND place = '' ORDER BY name"
@@ -249,6 +252,19 @@ class PostgresFrontier:
     def others_are_at_work(self) -> bool:
         """Whether workers of other machines hold leases."""
         return bool(self._connection.read(lambda: self._connection.value(_OTHERS, (f"{self.machine}:",))))
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let one machine at a time do what is within the block; who waits for too long goes on."""
+        own = PostgresConnection(self.address, self._connection.name)
+        until = time.monotonic() + ALONE_S
+        try:
+            while not own.read(lambda: own.value(_ALONE, (own.name,))) and time.monotonic() < until:
+                time.sleep(0.2)
+            self._connection.close()  # so that it learns of a round that another one began
+            yield
+        finally:
+            own.close()  # which frees it, as does a kill
 
     @_reading
     def has_twin(self, *, within_s: float) -> bool:

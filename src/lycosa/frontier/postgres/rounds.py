@@ -35,6 +35,7 @@ WHERE %(host_pages)s <= 0 OR rank <= greatest(%(host_pages)s - coalesce(waiting,
 ORDER BY round, n & {NUMBERS}
 LIMIT CASE WHEN %(pages)s > 0
     THEN greatest(%(pages)s - (SELECT count(*) FROM url WHERE {_WAITS}), %(pages)s / 2) END"""
+_IS_UNCHOSEN = "SELECT to_regclass('pg_temp.chosen') IS NULL"
 _CHOSEN = f"AND (NOT {_IS_PAGE} OR (part, n) IN (SELECT part, n FROM chosen))"
 _OPEN = f"""
 WITH opened AS (SELECT part, n, state, reason FROM url WHERE {_OPENS} {{}} ORDER BY part, n FOR UPDATE),
@@ -43,6 +44,9 @@ changed AS (
         retries = 0
     FROM opened WHERE url.part = opened.part AND url.n = opened.n)
 SELECT state, reason, count(*) FROM opened GROUP BY 1, 2"""
+_OPENING = """
+SELECT upto, opened, everything, at, (SELECT at FROM round AS last WHERE last.round = round.round - 1)
+FROM round WHERE round = %s"""
 _LAST = "SELECT round, opened < upto FROM round ORDER BY round DESC LIMIT 1"
 _END = """
 UPDATE round SET ended = %(now)s, why = %(why)s
@@ -74,13 +78,11 @@ def begin(connection: PostgresConnection, *, machine: str, now: float, step_s: f
 def open_due(connection: PostgresConnection, *, max_s: float, pages: int, host_pages: int) -> int:
     """Make pending what the round visits, partition by partition, from where an earlier pass was interrupted."""
     number, total = connection.round, 0
-    upto, opened, everything, at = connection.row(
-        "SELECT upto, opened, everything, at FROM round WHERE round = %s", (number,)
-    )
+    upto, opened, everything, at, before = connection.read(lambda: connection.row(_OPENING, (number,)))
     if opened >= upto:
         return 0
     # An interval that ends nearer to this round than to the next one counts as over.
-    now = at + (at - connection.value("SELECT at FROM round WHERE round = %s - 1", (number,))) / 2
+    now = at + (at - before) / 2
     values = {
         "round": number,
         "everything": everything,
@@ -89,16 +91,14 @@ def open_due(connection: PostgresConnection, *, max_s: float, pages: int, host_p
         "pages": pages,
         "host_pages": host_pages,
     }
-    chosen = ""
-    if pages > 0 or host_pages > 0:
-        chosen = _CHOSEN
-        connection.run("DROP TABLE IF EXISTS chosen")
-        connection.run(_CHOOSE, values | {"parts": list(range(opened, PARTITIONS))})
+    chosen = _CHOSEN if pages > 0 or host_pages > 0 else ""
     while opened < upto:
         part = opened
 
         def write(part: int = part) -> int:
             counts, count = ShardedCounts(), 0
+            if chosen and connection.value(_IS_UNCHOSEN):  # at first, and where the connection was lost
+                connection.run(_CHOOSE, values | {"parts": list(range(part, PARTITIONS))})
             for state, reason, found in connection.rows(_OPEN.format(chosen), values | {"parts": [part]}):
                 counts.state(state, reason, -found)
                 count += found
@@ -110,7 +110,7 @@ def open_due(connection: PostgresConnection, *, max_s: float, pages: int, host_p
         total += connection.write(write)
         opened += 1
     if chosen:
-        connection.run("DROP TABLE chosen")
+        connection.write(lambda: connection.run("DROP TABLE IF EXISTS chosen"))
     return total
 
 
