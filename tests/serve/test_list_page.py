@@ -177,6 +177,7 @@ def test_a_host_shows_its_robots_file(client: ServeClient) -> None:
         f"page?url={SITE}&round=0", f"page?url={SITE}about&show=copies&with=9", f"page?url={SITE}&round=9999999999",
         "host", "host?name=../", "replay?url=file:///etc/passwd", "urls?sort=;", "urls?after=%00", "graph?by=all",
         "graph?limit=99999", "query?language=perl", "search?q=a&page=0", "pages?mime=" + "x" * 5000, "lists/..%2fx.csv",
+        "pages?limit=0000000019999999", f"page?url={SITE}&round=00000000199999999999999999999",
     ],
 )  # fmt: skip
 def test_bad_addresses_are_pages_that_say_so(client: ServeClient, address: str) -> None:

@@ -106,7 +106,7 @@ def read_choice(one: ListDefinition, query: Mapping[str, Sequence[str]]) -> Choi
 
 def read_count(name: str, text: str, *, most: int) -> int:
     """A number from 1 on of an address; UsageError names the bounds."""
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= most:
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= most:
         raise UsageError(f"{name} is {text[:50]!r}; allowed: 1 to {most:,}.")
     return int(text)
 

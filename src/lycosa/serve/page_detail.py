@@ -197,7 +197,7 @@ def asked_round(request: PageRequest, name: str) -> int | None:
     value = request.query.get(name, "")
     if not value:
         return None
-    if not value.isascii() or not value.isdigit() or not 1 <= int(value[:9]) < 1 << 20:
+    if not value.isascii() or not value.isdigit() or len(value) > 9 or not 1 <= int(value) < 1 << 20:
         raise UsageError(f"{name} is {value[:50]!r}; allowed: the number of a round.")
     return int(value)
 
