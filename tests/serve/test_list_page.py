@@ -179,6 +179,7 @@ def test_a_host_shows_its_robots_file(client: ServeClient) -> None:
         "host", "host?name=../", "replay?url=file:///etc/passwd", "urls?sort=;", "urls?after=%00", "graph?by=all",
         "graph?limit=99999", "query?language=perl", "search?q=a&page=0", "pages?mime=" + "x" * 5000, "lists/..%2fx.csv",
         f"page?url={SITE}&round=000000001{'9' * 30}", f"urls?limit=000000001{'9' * 30}", f"urls?reason={'1' * 5000}",
+        "pages?limit=0000000019999999", f"page?url={SITE}&round=00000000199999999999999999999",
     ],
 )  # fmt: skip
 def test_bad_addresses_are_pages_that_say_so(client: ServeClient, address: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -13,8 +15,10 @@ import pytest
 from support.make_collection import make_collection
 from support.serve_client import PageAnswer, ServeClient, serving
 
+from lycosa.collection import cypher
 from lycosa.errors import UsageError
-from lycosa.serve.query_process import QueryTask, run_query
+from lycosa.serve import query_process
+from lycosa.serve.query_process import QueryTask, answer_query, run_query
 
 PAGES = [(f"https://a{n % 3}.example/{n}", "text/html", b"<title>%d</title>" % n) for n in range(9)]
 
@@ -62,6 +66,7 @@ def test_the_three_languages_answer(client: ServeClient) -> None:
         ("cypher", "MATCH (p) DETACH DELETE p"),
         ("cypher", "COPY (MATCH (p) RETURN p) TO '/tmp/x.csv'"),
         ("cypher", "LOAD FROM '/etc/passwd' RETURN *"),
+        ("cypher", "MATCH (p:Page) WHERE 1 = 1LOAD FROM '/etc/passwd' (file_format = 'csv', header = false) RETURN *"),
         ("sparql", "DELETE WHERE { ?a ?b ?c }"),
         ("sparql", "SELECT * { SERVICE <http://127.0.0.1:1/> { ?a ?b ?c } }"),
     ],
@@ -73,6 +78,27 @@ def test_what_would_write_or_leave_is_refused(client: ServeClient, folder: Path,
     assert answer.status == 400 and 'role="alert"' in answer.text and "Traceback" not in answer.text
     assert (folder / "c" / "crawl.db").read_bytes() == before
     assert not Path("/tmp/x").exists() and not Path("/tmp/x.csv").exists()
+
+
+def test_a_query_over_the_graph_opens_no_file(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one in which no word betrays it."""
+    (tmp_path / "secret.csv").write_text("a,b\n")
+    monkeypatch.setattr(cypher, "_FORBIDDEN", re.compile("(?!)"))
+    secret, out = tmp_path / "secret.csv", tmp_path / "out.csv"
+    for text in (f"LOAD FROM '{secret}' RETURN *", f"COPY (MATCH (p:Page) RETURN p.url) TO '{out}'"):
+        with pytest.raises(UsageError, match="cannot be run"):
+            answer_query(QueryTask(str(folder / "c"), "cypher", text))
+    assert not out.exists()
+    assert answer_query(QueryTask(str(folder / "c"), "cypher", "MATCH (p:Page) RETURN count(p)")).rows == [[9]]
+
+
+def test_only_a_few_queries_run_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may take its time and memory; who comes too much is told to wait."""
+    monkeypatch.setattr(query_process, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(query_process, "_AT_ONCE", threading.BoundedSemaphore(1))
+    with query_process._AT_ONCE, pytest.raises(UsageError, match="Other queries are running"):
+        run_query(QueryTask(str(folder / "c"), "sql", "SELECT 1"))
+    assert run_query(QueryTask(str(folder / "c"), "sql", "SELECT 1")).rows == [[1]]
 
 
 def test_a_query_that_takes_too_long_is_ended(folder: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import socket
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from support.make_collection import make_collection
 from support.serve_client import PageAnswer, ServeClient, serving
 
 from lycosa.errors import UsageError
+from lycosa.serve import mission_pages, other_users, security
 from lycosa.serve.passwords import FREE_TRIES, PasswordGate, hash_password, is_right, read_password
 from lycosa.serve.routes import ROUTES
 from lycosa.serve.security import BODY_BYTES, TARGET_BYTES
@@ -46,7 +50,19 @@ def guarded(folder: Path) -> Iterator[ServeClient]:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:8420", "localhost.evil.example", "127.0.0.1.evil.example", "", "[", "a@b", "127.1"],
+    [
+        "evil.example",
+        "evil.example:8420",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "",
+        "[",
+        "a@b",
+        "127.1",
+        "0.0.0.0",
+        "0.0.0.0:8420",
+        "[::]:8420",
+    ],  # fmt: skip
 )
 def test_a_name_that_was_rebound_is_refused(client: ServeClient, host: str) -> None:
     """Whatever the path: a site whose name leads to loopback for a moment gets nothing to read."""
@@ -99,6 +115,65 @@ def test_other_sites_may_link_here_and_nothing_else(client: ServeClient) -> None
     for dest, mode in (("image", "no-cors"), ("script", "no-cors"), ("iframe", "navigate"), ("empty", "cors")):
         answer = client.get("/c/news/index.json", sec_fetch_site="cross-site", sec_fetch_mode=mode, sec_fetch_dest=dest)
         assert answer.status == 403
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://["])
+def test_a_browser_that_says_little_says_enough(client: ServeClient, origin: str) -> None:
+    """One that does not tell of its sites names the origin of a script that asks."""
+    assert client.get("/c/news/index.json", origin=origin).status == 403
+    assert client.get("/c/news/index.json", origin=client.address).status == 200
+
+
+def test_an_error_before_any_view_is_a_page_as_well(client: ServeClient) -> None:
+    """With the policy of all of them, whatever the body of the request holds."""
+    for path, status in (("/nothing", 404), ("/static/lycosa.js", 405), ("/about", 405)):
+        for body in (b"\xff\xfe", b"a=1&" * 1000):
+            answer = client.request("POST", path, body=body)
+            assert answer.status == status and "default-src 'self'" in answer.headers["content-security-policy"]
+
+
+def test_names_that_are_none_are_not_kept(client: ServeClient) -> None:
+    """Nobody needs a password to ask for files of missions, however many names and however long."""
+    for nth in range(120):
+        assert client.get(f"/static/m/{'x' * 2000}{nth}/a.js").status == 404
+    assert mission_pages._files_of.cache_info().currsize <= 100 >= mission_pages.pages_of.cache_info().currsize
+
+
+def test_a_body_that_drips_is_cut_off(client: ServeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is that of all of it; a few hundred such would keep all others out."""
+    monkeypatch.setattr(security, "BODY_S", 1.0)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=10) as connection:
+        connection.sendall(b"POST /crawls HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+        began = time.monotonic()
+        connection.settimeout(0.2)
+        answer = b""
+        while not answer and time.monotonic() - began < 8:
+            connection.sendall(b"a")
+            with contextlib.suppress(TimeoutError):
+                answer = connection.recv(100)
+    assert answer.startswith(b"HTTP/1.1 400") and time.monotonic() - began < 5
+
+
+_ASK = (
+    "import sys, http.client as h; c = h.HTTPConnection('127.0.0.1', int(sys.argv[1])); c.request('GET', sys.argv[2])"
+)
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="the system does not tell whose a socket is")
+def test_other_users_of_the_machine_get_nothing(
+    client: ServeClient, guarded: ServeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a password the port is open to all of them; with one they may try it."""
+
+    def ask(port: int, path: str) -> str:
+        command = ["/usr/bin/env", "python3", "-c", f"{_ASK}; print(c.getresponse().status)", str(port), path]
+        nobody = 65534 if os.getuid() == 0 else None
+        return subprocess.run(command, user=nobody, capture_output=True, text=True, check=True, cwd="/").stdout.strip()
+
+    if os.getuid():
+        monkeypatch.setattr(other_users.os, "getuid", lambda: 1)
+    assert [ask(client.port, path) for path in ("/", "/about.json", "/static/lycosa.js")] == ["403"] * 3
+    assert ask(guarded.port, "/login") == "200"
 
 
 @pytest.mark.parametrize(
@@ -308,6 +383,7 @@ def test_a_password_is_kept_as_a_hash(tmp_path: Path, monkeypatch: pytest.Monkey
         read_password(str(tmp_path / "none"))
     monkeypatch.setenv("LYCOSA_SERVE_PASSWORD", PASSWORD)
     assert is_right(PASSWORD, read_password(None))
+    assert "LYCOSA_SERVE_PASSWORD" not in os.environ  # which crawls, queries and the index inherit
 
 
 def test_a_second_server_names_the_first(client: ServeClient, folder: Path) -> None:

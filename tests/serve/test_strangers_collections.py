@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 from support.make_collection import make_collection
 from support.serve_client import ServeClient, serving
+
+from lycosa.serve import application
 
 PAGE = ("https://a.example/", "text/html", b"<title>A</title><a href=/b>b</a>")
 
@@ -54,3 +60,88 @@ def test_a_mission_that_does_more_than_crawl_is_not_continued(client: ServeClien
     answer = client.post("/c/risky/crawl/continue", {})
     assert answer.status == 400 and "lycosa crawl --collection" in answer.text
     assert not (folder / "logs").exists()
+
+
+SECRET = "-----BEGIN PRIVATE KEY-----"
+FILES = ("crawl.db", "serve.db", "search.db", "lycosa.toml", "saved-queries.json", "lock", "logs/console.log")
+PAGES = ("", "crawl", "pages", "query", "search?q=a", "index.json", f"replay?url={PAGE[0]}")
+
+
+@pytest.mark.parametrize("kind", ["link", "device", "pipe"])
+@pytest.mark.parametrize("name", [*FILES, "logs/crawl.log", "records.db", "archive/test-00-00000.warc.gz"])
+def test_what_is_no_file_is_not_opened(client: ServeClient, served: Path, kind: str, name: str) -> None:
+    """A link would show or change a file out of the folder, a device has no end, and a pipe has no beginning."""
+    outside = served.parent / "secret"
+    outside.write_text(SECRET)
+    make_collection(served / "good", [PAGE])
+    folder = make_collection(served / "odd", [PAGE])
+    (folder / "lycosa.toml").write_text("")
+    (folder / "logs").mkdir()
+    (folder / name).unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(folder / name)
+    else:
+        (folder / name).symlink_to(outside if kind == "link" else "/dev/zero")
+    for page in PAGES:
+        answer = client.get(f"/c/odd/{page}")
+        assert SECRET not in answer.text
+        assert answer.status in (503, 404) or name.startswith("archive")
+    assert client.post("/c/odd/crawl/continue", {}).status in (503, 404, 303)
+    states = {one["name"]: one["state"] for one in client.get("/index.json").json["collections"]}
+    assert states["good"] == "finished"
+    assert outside.read_text() == SECRET
+
+
+def test_an_archive_may_be_on_another_disk(client: ServeClient, served: Path) -> None:
+    """It is only read, and only what is an archive."""
+    folder = make_collection(served / "large", [PAGE])
+    shutil.move(folder / "archive", served.parent / "disk")
+    (folder / "archive").symlink_to(served.parent / "disk")
+    assert "<title>A</title>" in client.get(f"/c/large/replay?url={PAGE[0]}").text
+
+
+def test_a_name_that_is_no_text_hides_nothing_else(client: ServeClient, served: Path) -> None:
+    """No address can name it; home shows the others."""
+    folder = make_collection(served / "good", [PAGE])
+    shutil.copytree(os.fsencode(folder), os.fsencode(served) + b"/bad\xff")
+    assert [one["name"] for one in client.get("/index.json").json["collections"]] == ["good"]
+    assert client.get("/").status == 200
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
+TRAPS = {
+    "figure": f"{ENDLESS} 'pages' AS name, '' AS key, sum(i) AS count FROM n",
+    "url": f"{ENDLESS} i AS n, 1 AS host, 'http://a.example/' AS url, sum(i) AS state FROM n",
+    "page": f"{ENDLESS} i AS n, max(i) AS round FROM n",
+    "round": f"{ENDLESS} 1 AS round, sum(i) AS at, 0 AS started FROM n",
+}
+
+
+@pytest.mark.parametrize("table", TRAPS)
+def test_a_table_that_never_ends_ends_with_the_page(
+    client: ServeClient, served: Path, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a view, and would keep a processor and a thread of the server for ever."""
+    monkeypatch.setattr(application, "VIEW_S", 1.0)
+    database = apsw.Connection(str(make_collection(served / "trap", [PAGE]) / "crawl.db"))
+    database.execute(f"DROP VIEW urls; DROP VIEW pages; DROP TABLE {table}; CREATE VIEW {table} AS {TRAPS[table]}")
+    database.close()
+    for path in ("/", "/c/trap/", "/c/trap/crawl", "/c/trap/pages", f"/c/trap/page?url={PAGE[0]}"):
+        assert client.get(path).status in (200, 404, 500, 503), path
+    time.sleep(1.5)
+    used = time.process_time()
+    time.sleep(1.0)
+    assert time.process_time() - used < 0.5
+    assert client.get("/about").status == 200
+
+
+@pytest.mark.parametrize("name", ["serve.db", "search.db"])
+def test_an_index_with_more_than_its_tables_is_made_anew(client: ServeClient, served: Path, name: str) -> None:
+    """A view in the place of a table, or a trigger on one, came with the collection."""
+    folder = make_collection(served / "odd", [PAGE])
+    assert client.get("/c/odd/pages").status == client.get("/c/odd/search?q=a").status == 200
+    database = apsw.Connection(str(folder / name))
+    database.execute(f"DROP TABLE meta; CREATE VIEW meta AS {ENDLESS} i AS key, sum(i) AS value FROM n")
+    database.close()
+    assert client.get("/c/odd/pages.json").json["total"] == 1
+    assert client.get("/c/odd/search?q=a").status == 200

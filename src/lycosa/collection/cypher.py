@@ -9,8 +9,10 @@ from __future__ import annotations
 import csv
 import os
 import re
+import resource
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,10 @@ from lycosa.errors import CollectionError, UsageError
 
 NAME = "graph.lbug"
 _STATE = "graph.lbug.state"
-#: Words of Cypher that change something or leave the database; outside of strings and quoted names.
+#: Words of Cypher that change something or leave the database; outside of strings and quoted names. A number may stand
+#: right before them.
 _FORBIDDEN = re.compile(
-    r"\b(?:CREATE|MERGE|SET|DELETE|DETACH|REMOVE|DROP|ALTER|COPY|LOAD|INSTALL|UNINSTALL|UPDATE|ATTACH|EXPORT|IMPORT|USE|COMMENT|BEGIN"
+    r"(?<![^\W\d])(?:CREATE|MERGE|SET|DELETE|DETACH|REMOVE|DROP|ALTER|COPY|LOAD|INSTALL|UNINSTALL|UPDATE|ATTACH|EXPORT|IMPORT|USE|COMMENT|BEGIN"
     r"|COMMIT|ROLLBACK|CHECKPOINT|MACRO|PROJECT_GRAPH|DROP_PROJECTED_GRAPH)\b",
     re.IGNORECASE,
 )
@@ -30,9 +33,12 @@ _POOL_BYTES = 512 << 20
 
 
 def ask(
-    folder: Path, graph: PropertyGraph, statement: str, *, seconds: float = 0.0
+    folder: Path, graph: PropertyGraph, statement: str, *, seconds: float = 0.0, alone: bool = False
 ) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
-    """The columns and rows of a statement over the graph of a collection; `seconds` ends one that takes longer."""
+    """The columns and rows of a statement over the graph of a collection; `seconds` ends one that takes longer.
+
+    In a process that does nothing else (`alone`) the statement can open no file, whatever it says.
+    """
     ladybug = _load()
     bare = _QUOTED.sub(" ", statement)
     if word := _FORBIDDEN.search(bare):
@@ -43,7 +49,8 @@ def ask(
     if seconds:
         connection.set_query_timeout(int(seconds * 1000))
     try:
-        result = connection.execute(statement)
+        with _without_files() if alone else nullcontext():
+            result = connection.execute(statement)
     except RuntimeError as error:
         text = str(error).strip()
         if "nterrupt" in text:
@@ -60,6 +67,17 @@ def ask(
     if isinstance(result, list):
         result = result[-1]
     return tuple(result.get_column_names()), _rows(result, connection, database)
+
+
+@contextmanager
+def _without_files() -> Iterator[None]:
+    """Let this process open neither files nor connections in the block."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _rows(result: Any, connection: Any, database: Any) -> Iterator[tuple[Any, ...]]:

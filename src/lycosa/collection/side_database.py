@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 import apsw
@@ -49,9 +50,25 @@ def open_versioned(path: Path, *, version: int, tables: str) -> apsw.Connection:
     """The same where the version is the database's `user_version`, which `tables` sets."""
     return open_side_database(
         path,
-        is_ours=lambda database: bool(database.execute("PRAGMA user_version").get == version),
+        is_ours=lambda database: (
+            bool(database.execute("PRAGMA user_version").get == version)
+            and _read_tables(database) == _make_tables(tables)
+        ),
         make=lambda database: database.execute(tables),
     )
+
+
+def _read_tables(database: apsw.Connection) -> frozenset[tuple[str, str, str]]:
+    """The tables of a database; what stands among them as a view, or a trigger on them, is not ours."""
+    sql = "SELECT type, name, sql FROM sqlite_schema WHERE type <> 'index' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+    return frozenset(database.execute(sql))
+
+
+@cache
+def _make_tables(tables: str) -> frozenset[tuple[str, str, str]]:
+    with closing(apsw.Connection(":memory:")) as database:
+        database.execute(tables)
+        return _read_tables(database)
 
 
 def _connect(path: Path) -> apsw.Connection:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -26,9 +26,10 @@ from starlette.staticfiles import StaticFiles
 
 from lycosa.errors import LycosaError
 from lycosa.extract.quarry_loader import only_missions
+from lycosa.output.table import printable
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.error_pages import BadForm, describe_error, describe_status
-from lycosa.serve.mission_pages import MissionFiles, mission_tabs, page_tabs
+from lycosa.serve.mission_pages import MissionFiles, Tab, mission_tabs, page_tabs
 from lycosa.serve.page_request import PageRequest, PageRoute, View, twin_path
 from lycosa.serve.passwords import PasswordGate
 from lycosa.serve.routes import NAVIGATION, ROUTES
@@ -36,6 +37,7 @@ from lycosa.serve.security import SAFE_METHODS, TOKEN_FIELD, TOKEN_HEADER, BodyT
 from lycosa.serve.server_state import ServerState
 from lycosa.serve.settings import ServeSettings
 from lycosa.serve.templating import render
+from lycosa.serve.time_limits import limited_time
 from lycosa.serve.translations import choose_language, translator
 
 VIEW_S = 30.0  # after which a page that is not ready is given up
@@ -62,8 +64,8 @@ def make_application(settings: ServeSettings) -> Starlette:
     async def show_missing(http_request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
         as_json = http_request.scope["path"].endswith(".json")
-        request = _make_request(http_request, server_state, QueryParams(), as_json=as_json)
-        return _respond(request, describe_status(problem.status_code))
+        request = _make_request(http_request, server_state, QueryParams(), as_json=as_json)  # its body is not read
+        return _respond_at_once(request, describe_status(problem.status_code))
 
     @asynccontextmanager
     async def live(_: Starlette) -> AsyncIterator[None]:
@@ -88,17 +90,17 @@ def _endpoint(line: PageRoute, server_state: ServerState, *, as_json: bool) -> C
             return Response(status_code=400)  # which nobody reads
         except (BodyTooLarge, TimeoutError, ValueError) as problem:
             empty = _make_request(http_request, server_state, QueryParams(), as_json=as_json)
-            return _respond(empty, describe_error(BadForm(_describe_body(problem))))
+            return _respond_at_once(empty, describe_error(BadForm(_describe_body(problem))))
         if http_request.method not in SAFE_METHODS and not line.only_reads(request.path):
             token = request.form.get(TOKEN_FIELD) or http_request.headers.get(TOKEN_HEADER, "")
             if not server_state.tokens.is_right(http_request.scope["lycosa_session"], token):
-                return _respond(request, describe_status(403))
+                return _respond_at_once(request, describe_status(403))
         try:
             with anyio.fail_after(VIEW_S):
                 return await anyio.to_thread.run_sync(_run_view, line, request, abandon_on_cancel=True)
         except TimeoutError:
             request.interrupt()
-            return _respond(request, describe_status(503))
+            return _respond_at_once(request, describe_status(503))
 
     return answer
 
@@ -106,14 +108,15 @@ def _endpoint(line: PageRoute, server_state: ServerState, *, as_json: bool) -> C
 def _run_view(line: PageRoute, request: PageRequest) -> Response:
     """Run a view and its template; the collection is open as long as both need it."""
     try:
-        with only_missions():
+        with only_missions(), limited_time(VIEW_S):
             found = line.view(request)
-        return found if isinstance(found, Response) else _respond(request, found)
+            return found if isinstance(found, Response) else _respond(request, found)
     except LycosaError as problem:
         is_change = line.method not in SAFE_METHODS
         return _respond(request, describe_error(problem, can_open=request.can_open, is_change=is_change))
     except Exception:
-        traceback.print_exc(file=sys.stderr)
+        lines = traceback.format_exc().splitlines()  # they may hold what the network brought
+        print(*map(printable, lines), sep="\n", file=sys.stderr)
         return _respond(request, describe_status(500))
     finally:
         request.close()
@@ -148,9 +151,15 @@ def _make_request(http_request: Request, server_state: ServerState, form: QueryP
 
 
 def _respond(request: PageRequest, view: View) -> Response:
+    tabs = [] if request.as_json else mission_tabs(request)
+    return _respond_at_once(request, view, tabs)
+
+
+def _respond_at_once(request: PageRequest, view: View, tabs: Sequence[Tab] = ()) -> Response:
+    """Answer without a look at the collection, for which all others would have to wait."""
     if request.as_json:
         return Response(msgspec.json.encode(view.data), view.status, media_type="application/json")
-    tabs, pages = mission_tabs(request), page_tabs(request)
+    pages = page_tabs(request)
     body = render(view.template, view.data, request, navigation=NAVIGATION, mission_tabs=tabs, page_tabs=pages)
     headers = {"content-security-policy": make_policy(view.images)} if view.images else None
     return Response(body, view.status, headers, media_type="text/html")

@@ -10,13 +10,17 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+
+from lycosa.errors import CollectionError
 
 DEPTH = 4  # folders below the served one
 MOST_FOLDERS = 20_000  # that are looked into
 MOST_COLLECTIONS = 2_000
 _FRESH_S = 2.0
+ARCHIVE = "archive"
 
 
 class CollectionFolders:
@@ -107,7 +111,20 @@ def is_collection(folder: Path) -> bool:
     """Whether a folder is a collection, was one before its database was lost, or becomes one just now."""
     if (folder / "crawl.db").is_file():
         return True
-    return (folder / "archive").is_dir() and ((folder / "lycosa.toml").is_file() or (folder / "lock").is_file())
+    return (folder / ARCHIVE).is_dir() and ((folder / "lycosa.toml").is_file() or (folder / "lock").is_file())
+
+
+def refuse_strange_files(folder: Path) -> None:
+    """Refuse a collection in which a link, a pipe or a device stands for a file: it would lead elsewhere, or nowhere.
+
+    The archive, which is only read, may be on another disk, and so may files of it.
+    """
+    for place in (folder, folder / "logs", folder / ARCHIVE):
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place) as entries:
+            for entry in entries:
+                may_link = ARCHIVE in (place.name, entry.name)
+                if not entry.is_dir(follow_symlinks=may_link) and not entry.is_file(follow_symlinks=may_link):
+                    raise CollectionError(f"{entry.path} is a link or no file, so the collection is not opened.")
 
 
 def is_utf8(name: str) -> bool:

@@ -18,7 +18,7 @@ from lycosa.collection.reading_source import find_shared
 from lycosa.collection.status import LastRun, killed_crawl, running_crawl
 from lycosa.errors import CollectionError, Damaged, LycosaError
 from lycosa.model import State
-from lycosa.serve.collection_folders import label_of
+from lycosa.serve.collection_folders import label_of, refuse_strange_files
 from lycosa.serve.translations import mark
 
 #: How a crawl ended, by `ended_by` of its report: the state of the collection, and what people should know.
@@ -74,6 +74,10 @@ class CollectionSummaries:
 
     def read(self, name: str, folder: Path) -> CollectionSummary:
         """The summary of a collection; a problem with it is a part of it."""
+        try:
+            refuse_strange_files(folder)
+        except CollectionError as problem:
+            return CollectionSummary(name=name, label=label_of(name), state="unreadable", why=str(problem))
         stamp = _stamp(folder)
         with self._lock:
             kept = self._kept.get(folder)

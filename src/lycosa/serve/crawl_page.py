@@ -25,10 +25,12 @@ from lycosa.serve.page_request import PageRequest, View, collection_link
 from lycosa.serve.risky_missions import refuse_risky_mission
 from lycosa.serve.sentences import tell
 from lycosa.serve.templating import render
+from lycosa.serve.time_limits import limited_time
 from lycosa.serve.watched_crawls import LOOK_S
 
 PING_S = 20.0  # without news, after which a comment keeps the connection
 MOST_WATCHERS = 64
+LOOK_LIMIT_S = 10.0  # that one look at a collection may take
 
 #: The parts of the page that change while one looks, each a template below crawl/.
 PARTS = ("state", "tiles", "chart", "counts", "resting", "log")
@@ -81,7 +83,8 @@ def _may_watch(request: PageRequest) -> bool:
 def _render_changed(request: PageRequest, folder: Path, shown: dict[str, str]) -> dict[str, str]:
     """The parts that differ from what was shown; remembers them."""
     try:
-        page = request.server_state.watch.read(request.name, folder)
+        with limited_time(LOOK_LIMIT_S):
+            page = request.server_state.watch.read(request.name, folder)
         parts = {"problem": "", **{part: render(f"crawl/{part}.html", page, request) for part in PARTS}}
     except LycosaError as problem:  # it vanished, or is being made anew
         parts = {"problem": tell(str(problem), request.language) or str(problem)}

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from lycosa.collection.status import running_crawl
 from lycosa.errors import CollectionError, UsageError
-from lycosa.serve.passwords import VARIABLE
 
 CONSOLE = "logs/console.log"  # what a crawl says to people, in its collection
 _CONSOLE_BYTES = 1 << 20
@@ -54,7 +53,6 @@ def start_crawl(
                 stdin=given,
                 stdout=output,
                 stderr=output,
-                env={name: value for name, value in os.environ.items() if name != VARIABLE},
                 start_new_session=True,
             )
     except OSError as problem:

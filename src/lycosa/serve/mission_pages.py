@@ -6,7 +6,7 @@ Templates, static files and translations of a mission stand in folders beside th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from lycosa.serve.translations import Translator, mission_translator
 
 #: Below this path of a collection are the pages of its missions.
 PATH = "m/{mission}/{page:path}"
+_MOST_NAMES = 100  # that addresses may bring, of missions that are there or not
 
 
 class Tab(NamedTuple):
@@ -91,7 +92,7 @@ def _find_page(request: PageRequest, method: str) -> WebPage:
     return found
 
 
-@cache
+@lru_cache(maxsize=_MOST_NAMES)
 def pages_of(mission: str) -> Sequence[WebPage]:
     """The pages that a mission brings; none where it is not installed, or cannot be loaded."""
     if not registry.Registry().has(mission):
@@ -162,7 +163,7 @@ class MissionFiles:
         await response(scope, receive, send)
 
 
-@cache
+@lru_cache(maxsize=_MOST_NAMES)
 def _files_of(mission: str) -> StaticFiles | None:
     packages = dict.fromkeys(package_of(page) for page in pages_of(mission))
     found = [(package, "static") for package in packages if (files(package) / "static").is_dir()]

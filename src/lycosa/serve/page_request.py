@@ -22,7 +22,7 @@ from starlette.responses import Response
 from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError, LycosaError
 from lycosa.missions.web import NotFound, View
-from lycosa.serve.collection_folders import label_of
+from lycosa.serve.collection_folders import label_of, refuse_strange_files
 from lycosa.serve.server_state import ServerState
 from lycosa.serve.settings import ServeSettings
 from lycosa.serve.translations import Translator
@@ -60,6 +60,7 @@ class PageRequest:
         self.file_type = ""  # of a list that leaves as a file: "csv"
         self.mission = ""  # whose page it is; empty: a page of the core
         self.package = ""  # in which that mission keeps its templates
+        self._folder: Path | None = None
         self._collection: Collection | None = None
 
     @property
@@ -83,10 +84,12 @@ class PageRequest:
     @property
     def folder(self) -> Path:
         """The folder of the collection in the address."""
-        found = self.server_state.folders.find(self.name) if self.name else None
-        if found is None:
-            raise NotFound(f"There is no collection called {self.label!r} below the folder that is served.")
-        return found
+        if self._folder is None:
+            self._folder = self.server_state.folders.find(self.name) if self.name else None
+            if self._folder is None:
+                raise NotFound(f"There is no collection called {self.label!r} below the folder that is served.")
+            refuse_strange_files(self._folder)
+        return self._folder
 
     @property
     def collection(self) -> Collection:

@@ -56,8 +56,9 @@ def read_password(file: str | None) -> str:
 
     The file holds the password in its first line, or what `lycosa serve --hash-password` printed.
     """
+    text = os.environ.pop(VARIABLE, "")  # so that no process of ours inherits it
     if file is None:
-        text, where = os.environ.get(VARIABLE, ""), f"The variable {VARIABLE}"
+        where = f"The variable {VARIABLE}"
         if not text:
             return ""
     else:

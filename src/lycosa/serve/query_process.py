@@ -8,6 +8,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -24,6 +25,8 @@ _BUILD_S = 10.0  # for what comes before and after a query: the snapshot of a gr
 _MEMORY_BYTES = 3 << 30
 _CELL_CHARS = 20_000
 _ANSWER_BYTES = 64 << 20
+_AT_ONCE = threading.BoundedSemaphore(3)  # each may take its time and memory
+_PATIENCE_S = 4.0
 
 
 class QueryTask(Struct, frozen=True):
@@ -49,12 +52,16 @@ class QueryAnswer(Struct):
 def run_query(task: QueryTask) -> QueryAnswer:
     """Ask a query in a process of its own; UsageError says what is wrong with it."""
     command = [sys.executable, "-P", "-m", __name__]
+    if not _AT_ONCE.acquire(timeout=_PATIENCE_S):
+        raise UsageError("Other queries are running: try it again when they have ended.")
     try:
         done = subprocess.run(
             command, input=msgspec.json.encode(task), capture_output=True, timeout=task.seconds + _BUILD_S, check=False
         )
     except subprocess.TimeoutExpired:
         raise UsageError(f"The query took longer than {task.seconds:g} s and was ended: narrow it.") from None
+    finally:
+        _AT_ONCE.release()
     try:
         answer = msgspec.json.decode(done.stdout, type=QueryAnswer)
     except msgspec.MsgspecError:
@@ -92,7 +99,7 @@ def _ask(task: QueryTask) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
         from lycosa.missions.registry import graph_of
 
         with Collection(folder) as collection, graph_of(collection) as graph:
-            return ask(folder, graph, task.text, seconds=task.seconds)
+            return ask(folder, graph, task.text, seconds=task.seconds, alone=True)
     from lycosa.text import thesaurus_library
     from lycosa.text.sparql import select_rows
 

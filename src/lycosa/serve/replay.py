@@ -46,9 +46,9 @@ _REMOVED = frozenset((
 ))  # fmt: skip
 _TAG = re.compile(r"[a-z][a-z0-9-]{0,50}")
 _VOID = frozenset(("area", "br", "col", "hr", "img", "input", "wbr"))
-#: No part of these is ever tried twice (*+), however the text goes on.
+#: No part of it is tried twice (*+), however the text goes on.
 _URL_IN_CSS = re.compile(r"""url\(\s*+(?:"([^"]*+)"|'([^']*+)'|([^()"'\s]*+))\s*+\)""", re.IGNORECASE)
-_IMPORT = re.compile(r"""@import\s++(?:url\(\s*+)?+["']?+([^"')\s;]++)["']?+\s*+\)?+([^;]*+);?+""", re.IGNORECASE)
+_IMPORT = re.compile(r"""@import\s+(?:url\(\s*)?["']?([^"')\s;]+)["']?\s*\)?([^;]*);?""", re.IGNORECASE)
 #: Attributes that are kept; others are of no use to somebody who looks, or name something to load.
 _KEPT = re.compile(
     r"(?:id|class|style|title|alt|lang|dir|width|height|align|valign|border|cellpadding|cellspacing|bgcolor|color|face"

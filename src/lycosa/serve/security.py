@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lycosa.serve.other_users import is_other_user
 from lycosa.serve.passwords import PasswordGate
 
 POLICY = (
@@ -32,6 +33,7 @@ HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
+    "x-dns-prefetch-control": "off",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -85,6 +87,9 @@ class Guard:
             return
         headers = Headers(scope=scope)
         send = _with_headers(send)
+        if self._gate is None and is_other_user(scope["client"], scope["server"]):
+            await _refuse(send, 403, "Another user of this machine started this server, without a password for others.")
+            return
         if refusal := self._find_refusal(scope, headers):
             await _refuse(send, *refusal, head=scope["method"] == "HEAD")
             return
@@ -135,10 +140,9 @@ class Guard:
         if name == "localhost" or name in self._names:
             return True
         try:
-            ipaddress.ip_address(name)
+            return not ipaddress.ip_address(name).is_unspecified  # which browsers let other sites ask as nobody's
         except ValueError:
             return False
-        return True
 
     async def _enter_by_header(self, headers: Headers, address: str) -> bool | None:
         """Whether the Authorization header lets a program in; None where there is none."""
@@ -164,11 +168,12 @@ class BoundedBody:
         self._receive = receive
         self._bytes = 0
         self._done = False
+        self._end = asyncio.get_running_loop().time() + BODY_S  # of all of it, in however many pieces
 
     async def __call__(self) -> Message:
         if self._done:  # what follows is the end of the connection, which may be waited for as long as it lasts
             return await self._receive()
-        async with asyncio.timeout(BODY_S):
+        async with asyncio.timeout_at(self._end):
             message = await self._receive()
         self._bytes += len(message.get("body", b""))
         if self._bytes > BODY_BYTES:
@@ -207,7 +212,7 @@ def _is_own_request(method: str, headers: Headers, host: str) -> bool:
         return method in SAFE_METHODS and is_link
     origin = headers.get("origin")
     # A page that sends no referrer sends "null" with its forms; the token then tells ours from others.
-    if method in SAFE_METHODS or origin in (None, "null"):
+    if origin is None or (origin == "null" and method not in SAFE_METHODS):
         return True
     try:
         parts = urlsplit(origin)

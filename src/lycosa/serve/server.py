@@ -15,6 +15,7 @@ from pathlib import Path
 import uvicorn
 
 from lycosa.errors import UsageError
+from lycosa.output.table import printable
 from lycosa.serve.application import make_application
 from lycosa.serve.server_state import ServerState
 from lycosa.serve.settings import ServeSettings, is_loopback
@@ -159,5 +160,5 @@ def find_running(settings: ServeSettings) -> str:
         connection.request("GET", "/about.json")
         found = json.loads(connection.getresponse().read(10_000))
         if isinstance(found, dict) and found.get("program") == "lycosa":
-            return str(found.get("folder") or "another folder")
+            return printable(str(found.get("folder") or "another folder")[:500])  # it may be somebody else's
     return ""
