@@ -1,20 +1,26 @@
 """Other users of this machine: whose program is at the other end of a connection over loopback.
 
 Without a password, who reaches the port may start crawls in the name of who started the server. Other machines do not
-reach it, but everybody on this one does. Linux tells to which user each socket belongs; where the system does not tell,
-everybody is let in.
+reach it, but everybody on this one does. Linux tells to which user a socket belongs (sock_diag(7)); where the system
+does not tell, everybody is let in.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import socket
 import struct
-from pathlib import Path
 
-_TABLES = {4: Path("/proc/net/tcp"), 6: Path("/proc/net/tcp6")}
 _ROOT = 0  # may do everything anyway, and forwards ports of other systems on this machine
-_USER = 7  # column of the table
+_SOCK_DIAG = 4  # the protocol of netlink
+_BY_FAMILY = 20  # kind of message, asked and answered
+_REQUEST = 1  # its flag
+_HEADER = struct.Struct("=IHHII")  # length, kind, flags, number, sender
+_SOCKET = struct.Struct("!HH16s16s")  # ports and addresses, as on the network
+_ASKED = struct.Struct(f"=BBxxI{_SOCKET.size}sIII")  # family, protocol, states, socket, interface, cookie
+#: Family, state and timers, socket, interface and cookie, times and queues, user.
+_ANSWERED = struct.Struct(f"=4x{_SOCKET.size}s12x12xI")
 
 
 def is_other_user(client: tuple[str, int], server: tuple[str, int]) -> bool:
@@ -26,19 +32,17 @@ def is_other_user(client: tuple[str, int], server: tuple[str, int]) -> bool:
 def find_user(client: tuple[str, int], server: tuple[str, int]) -> int | None:
     """The user at the client's end of a connection; None where the system does not tell."""
     try:
-        table = _TABLES[ipaddress.ip_address(client[0]).version].read_text()
-        ends = [_write_end(*client), _write_end(*server)]
-    except (OSError, ValueError):
+        ends = [ipaddress.ip_address(address) for address, _ in (client, server)]
+        family = socket.AF_INET if ends[0].version == 4 else socket.AF_INET6
+        wanted = _SOCKET.pack(client[1], server[1], *(end.packed for end in ends))
+        asked = _ASKED.pack(family, socket.IPPROTO_TCP, 0xFFFFFFFF, wanted, 0, 0xFFFFFFFF, 0xFFFFFFFF)
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
+            kernel.settimeout(1.0)
+            kernel.send(_HEADER.pack(_HEADER.size + len(asked), _BY_FAMILY, _REQUEST, 1, 0) + asked)
+            answer = kernel.recv(1024)
+        if _HEADER.unpack_from(answer)[1] != _BY_FAMILY:
+            return None
+        found, user = _ANSWERED.unpack_from(answer, _HEADER.size)
+    except (AttributeError, OSError, ValueError, struct.error):
         return None
-    for line in table.splitlines()[1:]:
-        columns = line.split()
-        if columns[1:3] == ends:
-            return int(columns[_USER])
-    return None
-
-
-def _write_end(address: str, port: int) -> str:
-    """An end of a connection as the tables have it: words of the address in the order of the processor."""
-    packed = ipaddress.ip_address(address).packed
-    words = struct.unpack(f"={len(packed) // 4}I", packed)
-    return "".join(f"{word:08X}" for word in words) + f":{port:04X}"
+    return int(user) if found == wanted else None

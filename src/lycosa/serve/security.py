@@ -48,6 +48,10 @@ TARGET_BYTES = 60_000  # of path and query; a query of SQL stands there
 COOKIE = "lycosa_session"
 TOKEN_FIELD = "token"
 TOKEN_HEADER = "x-lycosa-token"
+_NOT_YOURS = (
+    "Another user of this machine started this server, without a password: who did can start it again with one"
+    " (--password-file), which lets others in."
+)
 #: What may be seen before the password was given.
 OPEN_PATHS = ("/login", "/static/", "/about.json")
 
@@ -88,7 +92,7 @@ class Guard:
         headers = Headers(scope=scope)
         send = _with_headers(send)
         if self._gate is None and is_other_user(scope["client"], scope["server"]):
-            await _refuse(send, 403, "Another user of this machine started this server, without a password for others.")
+            await _refuse(send, 403, _NOT_YOURS)
             return
         if refusal := self._find_refusal(scope, headers):
             await _refuse(send, *refusal, head=scope["method"] == "HEAD")
