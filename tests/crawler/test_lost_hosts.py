@@ -327,6 +327,22 @@ def test_a_successor_knows_where_seeds_moved_to(hurried: Worker) -> None:
     assert hurried.rules.scope.admits(f"{moved}1", "moved.test").ok
 
 
+def test_a_lost_host_whose_page_is_being_rendered_is_not_forgotten(hurried: Worker, passing: Clock) -> None:
+    """The queue that were made anew when the page comes back would count one less under way than there are."""
+    hurried._start_requests(clock.now())
+    queue = queue_of(hurried)
+    queue.end(clock.now())
+    queue.rendering = 1
+    hurried._lose(frozenset(range(PARTITIONS)))
+    passing.pass_by(100.0)
+    hurried.scheduler.ready(clock.now())
+    hurried._forget_idle_hosts(clock.now())
+    assert HOST in hurried.scheduler.by_host
+    queue.rendering = 0
+    hurried._forget_idle_hosts(clock.now())
+    assert HOST not in hurried.scheduler.by_host
+
+
 def test_who_takes_a_host_over_counts_its_pages_without_the_duplicates(
     hurried: Worker, passing: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

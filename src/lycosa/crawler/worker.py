@@ -650,7 +650,7 @@ class Worker:
     def _forget_idle_hosts(self, now: float) -> None:
         """Forget hosts without work; the frontier remembers them."""
         for host, host_queue in list(self.scheduler.by_host.items()):
-            busy = host_queue.active or host_queue.listed or host_queue.held or host_queue.is_busy
+            busy = host_queue.under_way or host_queue.listed or host_queue.held or host_queue.is_busy
             if host_queue.dry and not busy and host_queue.next_at <= now and host not in self._touched:
                 del self.scheduler.by_host[host]
 
