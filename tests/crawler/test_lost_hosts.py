@@ -14,6 +14,7 @@ from lycosa import clock, urls
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.loading import load
+from lycosa.crawler.run import _late_seeds
 from lycosa.crawler.worker import Worker, WorkerPlace
 from lycosa.frontier.contract import PermitsGone
 from lycosa.frontier.memory import MemoryFrontier
@@ -316,6 +317,32 @@ def test_hosts_rest_when_a_worker_died(tmp_path: Path, passing: Clock) -> None:
         assert len(client_of(successor).under_way) == 1
 
 
+def test_a_successor_knows_where_seeds_moved_to(hurried: Worker) -> None:
+    """They moved after the run had begun, of which a worker that died in between cannot tell."""
+    moved = "http://moved.test/"
+    hurried.frontier.commit(
+        Batch([link(moved, seed=True)], [], hosts=[], robots=[], trap_counts={}), owner="here:0", now=1.0
+    )
+    hurried._look_around(clock.now())
+    assert hurried.rules.scope.admits(f"{moved}1", "moved.test").ok
+
+
+def test_a_lost_host_whose_page_is_being_rendered_is_not_forgotten(hurried: Worker, passing: Clock) -> None:
+    """The queue that were made anew when the page comes back would count one less under way than there are."""
+    hurried._start_requests(clock.now())
+    queue = queue_of(hurried)
+    queue.end(clock.now())
+    queue.rendering = 1
+    hurried._lose(frozenset(range(PARTITIONS)))
+    passing.pass_by(100.0)
+    hurried.scheduler.ready(clock.now())
+    hurried._forget_idle_hosts(clock.now())
+    assert HOST in hurried.scheduler.by_host
+    queue.rendering = 0
+    hurried._forget_idle_hosts(clock.now())
+    assert HOST not in hurried.scheduler.by_host
+
+
 def test_who_takes_a_host_over_counts_its_pages_without_the_duplicates(
     hurried: Worker, passing: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -336,3 +363,17 @@ def test_who_takes_a_host_over_counts_its_pages_without_the_duplicates(
     for _ in range(2):
         hurried._commit(clock.now())
     assert hurried.frontier.host(HOST).pages == queue_of(hurried).pages == 0
+
+
+def test_what_was_out_of_scope_is_judged_by_who_is_left_at_the_end() -> None:
+    """The machine that saw the seed move was to do it, and is gone: one that joined later knows both addresses."""
+    mission, frontier, moved = load(text=f'seeds = ["{SEED}"]').mission, MemoryFrontier(), "http://moved.test/"
+    frontier.add_seeds([link(SEED, seed=True)])
+    frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)
+    refused = link(f"{moved}1", state=State.REJECTED, reason="scope")
+    found = Batch([refused, link(moved, seed=True)], [], hosts=[], robots=[], trap_counts={})
+    frontier.commit(found, owner="here:0", now=0.0)
+    look_again = _late_seeds(mission, frontier, None)
+    assert look_again()
+    assert not look_again()
+    assert {target.url for target in frontier.load("moved.test", limit=9)} == {moved, f"{moved}1"}

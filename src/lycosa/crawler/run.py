@@ -59,6 +59,9 @@ from lycosa.text import thesaurus_library
 if TYPE_CHECKING:
     from lycosa.extract.background import BackgroundExtraction
 
+#: Under this key, with how many seeds what was out of scope was judged again when a crawl ended.
+SEEDS_JUDGED = "seeds_judged"
+
 
 class CrawlOptions(Struct, frozen=True):
     """How a crawl is run, beside its mission."""
@@ -272,7 +275,7 @@ def _crawl(
         shared,
         start=worker_starter(workers_setup),
         progress=progress,
-        look_again=_late_seeds(mission, frontier, seeds, _url_judge(setup)),
+        look_again=_late_seeds(mission, frontier, _url_judge(setup)),
         browsers=browsers,
         disk_guard=DiskGuard(folder, mission.keep),
         cluster_limit=cluster_limit,
@@ -373,20 +376,20 @@ def _extracting(
     return extract_beside(mission, options.quarry, folder=folder)
 
 
-def _late_seeds(
-    mission: Mission, frontier: RunFrontier, seeds: list[str], url_judge: UrlJudge | None
-) -> Callable[[], bool]:
+def _late_seeds(mission: Mission, frontier: RunFrontier, url_judge: UrlJudge | None) -> Callable[[], bool]:
     """At the end, judge again what was out of scope before it was known that seeds had moved."""
-    count = len(seeds)
 
     def look_again() -> bool:
-        nonlocal count
-        now = frontier.seeds()
-        if len(now) == count or mission.scope == "free":
+        if mission.scope == "free":
             return False
-        count = len(now)
+        now = frontier.seeds()
+        known = frontier.meta(SEEDS_JUDGED)  # not how many there were at the start: who was to do it may be gone
+        if len(now) == (int(known) if known else len(frontier.given_seeds())):
+            return False
         rules = Rules(mission, now, url_judge=url_judge)
-        return frontier.reopen(["scope"], lambda url, depth, host: rules.judge(url, depth=depth, host=host)) > 0
+        count = frontier.reopen(["scope"], lambda url, depth, host: rules.judge(url, depth=depth, host=host))
+        frontier.set_meta(SEEDS_JUDGED, str(len(now)))
+        return count > 0
 
     return look_again
 

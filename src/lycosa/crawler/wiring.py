@@ -119,6 +119,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         parent=parent,
         browsers=setup.browsers,
         seed_hosts=frozenset(map(urls.host_of, setup.seeds)),
+        seeds=len(setup.seeds),
     )
     with _open_log(mission, folder) as log_file:
         intake = AnswerIntake(

@@ -68,6 +68,7 @@ class WorkerPlace(Struct, frozen=True):
     parent: int  # process id of the supervisor
     browsers: str = ""  # socket of their broker; empty: there is none
     seed_hosts: frozenset[str] = frozenset()
+    seeds: int = 0  # that the rules know
     lease_s: float = LEASE_S
     renew_s: float = LEASE_S / 3  # between two renewals of the leases
 
@@ -159,7 +160,7 @@ class Worker:
         self._sure_until = 0.0  # time.monotonic(): so long nobody else holds what was leased
         self._seeds_at = 0.0
         self._due_at: float | None = None  # when the first waiting URL is to be tried again
-        self._seed_count = 0
+        self._seed_count = place.seeds
         self._backing_off = 0  # hosts, for people
         self._queues_max = QUEUES_MAX
         self._cpu = {"commit": 0.0, "fetch": 0.0}
@@ -636,8 +637,7 @@ class Worker:
             self.shared.stop()  # the supervisor is gone: commit and end
         seeds = self.frontier.seeds() if self.mission.scope != "free" else []
         if len(seeds) > self._seed_count:
-            if self._seed_count:
-                self.intake.links.adopt_seeds(seeds)
+            self.intake.links.adopt_seeds(seeds)
             self._seed_count = len(seeds)
 
     def _wake(self, host: str, row: HostRow | None = None) -> None:
@@ -650,7 +650,7 @@ class Worker:
     def _forget_idle_hosts(self, now: float) -> None:
         """Forget hosts without work; the frontier remembers them."""
         for host, host_queue in list(self.scheduler.by_host.items()):
-            busy = host_queue.active or host_queue.listed or host_queue.held or host_queue.is_busy
+            busy = host_queue.under_way or host_queue.listed or host_queue.held or host_queue.is_busy
             if host_queue.dry and not busy and host_queue.next_at <= now and host not in self._touched:
                 del self.scheduler.by_host[host]
 

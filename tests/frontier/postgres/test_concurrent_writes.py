@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from lycosa import urls
 from lycosa.frontier.contract import PermitsGone
 from lycosa.frontier.partitions import PARTITIONS
-from lycosa.model import Batch, Committed, Discovery, HostRow, Outcome, PageRow, State, Verdict
+from lycosa.model import Batch, Committed, Discovery, HostRow, Outcome, PageRow, State, Verdict, WeightUpdate
 
 psycopg = pytest.importorskip("psycopg")
 from lycosa.frontier.postgres.frontier import PostgresFrontier  # noqa: E402  needs psycopg
@@ -174,6 +175,30 @@ def test_what_two_machines_admit_at_once_is_opened_once(open_machine: Open) -> N
     after_rows(two, "SELECT n, url, depth, reason", open_and_fetch)
     two.reopen(["scope"], admit)
     assert one.counts() == {State.FETCHED: 1}
+
+
+def test_lessons_are_read_whoever_is_first(open_machine: Open) -> None:
+    """A batch that was begun before another and is there after it is not passed over by who has read the other's."""
+    one, two, reader = holding(open_machine, "one"), open_machine("two"), open_machine("reader")
+    keys: list[int] = []
+    since = [0]
+
+    def read() -> None:
+        since[0], lessons = reader.lessons(since[0])
+        keys.extend(key for key, *_ in lessons)
+
+    second = threading.Thread(target=lambda: put(two, weight_updates=[WeightUpdate(2, 1.0, 1.0)]))
+
+    def be_slow() -> None:
+        second.start()
+        second.join(0.5)
+        read()
+
+    before_commit(one, be_slow)
+    put(one, weight_updates=[WeightUpdate(1, 1.0, 1.0)])
+    second.join()
+    read()
+    assert sorted(keys) == [1, 2]
 
 
 def after_rows(frontier: PostgresFrontier, text: str, then: Callable[[], object], *, skip: int = 0) -> None:

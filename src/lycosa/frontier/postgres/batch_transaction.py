@@ -130,6 +130,8 @@ ON CONFLICT (part, host, key) DO UPDATE SET count = tally.count + excluded.count
 _WARC = """
 INSERT INTO warc (name, size, synced, machine) VALUES (%s, %s, %s, %s)
 ON CONFLICT (name) DO UPDATE SET size = excluded.size, synced = greatest(warc.synced, excluded.synced), stamp = 0"""
+#: Of two batches the one with the lower stamp is there first: who has read up to a stamp has missed none below it.
+_STAMP = "SELECT pg_advisory_xact_lock('lesson'::regclass::oid::bigint), nextval('lesson_stamp')"
 _LESSON = """
 INSERT INTO lesson SELECT key, weight, energy, %s FROM unnest(%s::bigint[], %s::float8[], %s::float8[])
     AS new (key, weight, energy)
@@ -294,7 +296,7 @@ class PostgresBatch(BatchDecisions):
         if self._max_depth >= 0:
             self._depths().spread_fetched([row.row for row in batch.outcomes])
         if batch.weight_updates:
-            stamp = connection.value("SELECT nextval('lesson_stamp')")
+            _, stamp = connection.row(_STAMP)
             sums: dict[int, list[float]] = {}
             for key, weight, energy in batch.weight_updates:
                 total = sums.setdefault(key, [0.0, 0.0])
