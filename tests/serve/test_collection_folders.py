@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from lycosa.serve.collection_folders import DEPTH, CollectionFolders, label_of, name_of
-from lycosa.serve.crawl_form import CrawlForm, check_form
-from lycosa.serve.translations import translator
 
 
 def make(folder: Path) -> Path:
@@ -39,14 +37,6 @@ def test_a_name_that_is_no_text_is_left_out(tmp_path: Path) -> None:
     """No address can hold it, and no other command of lycosa takes it."""
     make(tmp_path / os.fsdecode(b"latin-\xf1"))
     assert CollectionFolders(tmp_path).list() == {}
-
-
-def test_the_name_of_the_served_folder_is_taken(tmp_path: Path) -> None:
-    """Where that is a collection: another one below it could not be told from it."""
-    folder = make(tmp_path / "mine")
-    form = CrawlForm(name="mine", seeds="http://127.0.0.1:9/")
-    assert check_form(form, CollectionFolders(folder), translator("en")) is None
-    assert list(form.complaints) == ["name"]
 
 
 def test_a_new_collection_is_seen_at_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from support.make_collection import make_collection
 
 from lycosa.collection.lock import lock
-from lycosa.errors import CollectionError, UsageError
+from lycosa.errors import CollectionError, DiskFull, UsageError
 from lycosa.serve.crawl_processes import is_ours, start_crawl, stop_crawl
 
 PAGE = ("https://a.example/", "text/html", b"<title>A</title>")
@@ -25,6 +25,17 @@ def test_a_crawl_that_refuses_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="allowed"):
         start_crawl(folder, ["--scope=everywhere", f"--collection={folder}", "--", "http://127.0.0.1:9/"])
     assert not folder.exists()
+
+
+def test_a_crawl_that_finds_no_room_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have no room for its own words either: its exit code says why."""
+    program = tmp_path / "full"
+    program.write_text(f"#!/bin/sh\nexit {DiskFull.exit_code}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with pytest.raises(DiskFull, match="make room"):
+        start_crawl(tmp_path / "new", [])
+    assert not (tmp_path / "new").exists()
 
 
 def test_seeds_are_not_in_the_list_of_processes(tmp_path: Path) -> None:

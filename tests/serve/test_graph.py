@@ -63,6 +63,12 @@ def test_the_part_around_a_start_is_bounded(client: ServeClient) -> None:
     assert graph["nodes"][0]["key"] == "http://site.example/about"
     around = client.get("/c/web/graph.json?by=host&start=other.example").json["part"]
     assert "site.example" in {node["key"] for node in around["nodes"]}
+    assert client.get("/c/web/graph.json?by=domain&start=http://other.example/x").json["part"]["edges"]
+    typed = client.get("/c/web/graph.json?by=page&start=site.example").json["part"]
+    assert typed["nodes"][0]["key"] == "http://site.example/"
+    for by in ("host", "domain", "page"):
+        nothing = client.get(f"/c/web/graph?by={by}&start=nothing.invalid").text
+        assert "Nothing of this name is in the graph." in nothing
     assert client.get("/c/web/graph.json?by=page&host=other.example").json["part"]["nodes"][0]["label"] == "Other lake"
 
 

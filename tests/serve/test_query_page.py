@@ -54,6 +54,7 @@ def test_the_three_languages_answer(client: ServeClient) -> None:
     ("language", "text"),
     [
         ("sql", "DELETE FROM url"),
+        ("sql", "DELETE FROM pages"),
         ("sql", "INSERT INTO meta VALUES ('a', 1)"),
         ("sql", "ATTACH '/etc/passwd' AS x"),
         ("sql", "PRAGMA writable_schema = 1"),

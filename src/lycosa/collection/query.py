@@ -144,7 +144,7 @@ def _translated(connection: apsw.Connection, folder: Path, seconds: float) -> It
     except apsw.BindingsError as problem:
         raise UsageError(f"The query needs other values than it was given ({problem}).") from None
     except apsw.SQLError as problem:
-        if "may not be modified" in str(problem):  # what stands on a server
+        if "may not be modified" in str(problem) or "cannot modify" in str(problem):  # what stands on a server, a view
             raise UsageError(_READS) from None
         raise UsageError(f"The query cannot be run: {problem}. {_names(connection, folder)}") from None
     except UnicodeDecodeError:

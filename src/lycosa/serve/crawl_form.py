@@ -7,6 +7,7 @@ never more than the value of an option that stands here.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +28,7 @@ from lycosa.serve.translations import Translator, mark
 
 MOST_SEEDS = 10_000
 _VALUE_CHARS = 500
+_SEED_ENDS = re.compile(r"[\r\n]+|\s+(?=https?://)")  # a blank may stand within an address
 
 
 class FormSetting(NamedTuple):
@@ -195,7 +197,8 @@ def _check_missions(
 def _check_seeds(
     form: CrawlForm, mission: Mission | None, complaints: dict[str, str], translate: Translator
 ) -> tuple[str, ...]:
-    words = form.seeds.split()
+    lines = (line.strip() for line in _SEED_ENDS.split(form.seeds))
+    words = [line for line in lines if line and not line.startswith("#")]
     if not words and mission is not None and mission.seeds:
         return ()
     if not words:

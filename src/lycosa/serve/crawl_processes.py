@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lycosa.collection.status import running_crawl
-from lycosa.errors import CollectionError, UsageError
+from lycosa.errors import CollectionError, DiskFull, UsageError
 
 CONSOLE = "logs/console.log"  # what a crawl says to people, in its collection
 _CONSOLE_BYTES = 1 << 20
@@ -30,7 +30,7 @@ _SHOWN_BYTES = 4_000
 def start_crawl(
     folder: Path, arguments: Sequence[str], *, options: Sequence[str] = (), seeds: Sequence[str] = ()
 ) -> int:
-    """Start `lycosa crawl` for a collection, and return its process; UsageError if it refuses, with its words.
+    """Start `lycosa crawl` for a collection, and return its process; an error with its words where it makes nothing.
 
     `options` stand before the arguments. `--seeds=-` among these reads the `seeds`, which the list of processes does
     not show: an address may hold a token.
@@ -69,9 +69,12 @@ def _await_start(started: subprocess.Popen[bytes], folder: Path, *, before: int,
         code = started.poll()
         if code is not None:
             said = read_console(folder, since=before)
-            if code == 2:  # a setting, a folder: nothing was done
-                if is_new and not (folder / "crawl.db").exists():
-                    shutil.rmtree(folder, ignore_errors=True)
+            is_made = (folder / "crawl.db").exists()
+            if is_new and not is_made:
+                shutil.rmtree(folder, ignore_errors=True)
+            if code == DiskFull.exit_code and not is_made:
+                raise DiskFull(said or "There is no room left on the disk: make room, then start the crawl again.")
+            if code == UsageError.exit_code or not is_made:  # a setting, a folder: nothing was done
                 raise UsageError(said or "The crawl ended at once, and said nothing.")
             return
         if running_crawl(folder) == started.pid and (folder / "crawl.db").exists():

@@ -79,8 +79,10 @@ def read_pages(collection: Collection, index: ListIndex, *, start: str, host: st
             for (url,) in collection.rows("SELECT url FROM url WHERE n = ?", [n]):
                 chosen[url] = n
     else:
-        begin = [urls.normalise(start) or start] if start else collection.seeds()[:50] or _first_pages(collection)
+        begin = [start] if start else collection.seeds()[:50] or _first_pages(collection)
         is_cut = _walk_pages(collection, index, begin, chosen, limit, both_ways=bool(start))
+        if start and chosen == {start: 0}:  # nobody ever saw it
+            chosen.clear()
     places = {url: at for at, url in enumerate(chosen)}
     edges: list[GraphEdge] = []
     for url, n in chosen.items():
@@ -150,7 +152,7 @@ def _page_node(collection: Collection, url: str, n: int) -> GraphNode:
 
 def read_hosts(index: ListIndex, *, start: str, limit: int, by_domain: bool) -> GraphPart:
     """Hosts or registered domains: those around a start, or those with most links between them."""
-    name = _domain if by_domain else str
+    name = domain_of if by_domain else str
     most_edges = min(MOST_EDGES, 10 * limit)  # of those, one sees something
     if start and not by_domain:
         edges, is_cut = _hosts_around(index, start, limit)
@@ -177,8 +179,16 @@ def read_hosts(index: ListIndex, *, start: str, limit: int, by_domain: bool) -> 
         for end in (source, target):
             places.setdefault(end, len(places))
         kept.append(GraphEdge(places[source], places[target], count))
+    if start and not kept and not _knows_host(index, start, below=by_domain):
+        return GraphPart([], [], False)
     kind = "domain" if by_domain else "host"
     return _finish([GraphNode(each, each, kind) for each in places], kept, is_cut)
+
+
+def _knows_host(index: ListIndex, host: str, *, below: bool) -> bool:
+    """Whether an address of a host was ever found, or of one below it."""
+    sql = "SELECT 1 FROM urls_host WHERE count > 0 AND (host = ?1 OR ?2 AND host GLOB '*.' || ?1) LIMIT 1"
+    return index.db.execute(sql, (host, below)).get is not None
 
 
 def _strongest_hosts(index: ListIndex, limit: int) -> tuple[list[Any], bool]:
@@ -215,7 +225,8 @@ def _edges_among(index: ListIndex, hosts: set[str]) -> list[Any]:
     return found
 
 
-def _domain(host: str) -> str:
+def domain_of(host: str) -> str:
+    """The registered domain of a host; the host itself where it has none."""
     return urls.registered_domain(host) or host
 
 

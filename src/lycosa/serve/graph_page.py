@@ -7,10 +7,20 @@ from collections import Counter
 import msgspec
 from msgspec import Struct
 
+from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
+from lycosa.explain.why import explain
 from lycosa.missions import registry
 from lycosa.missions.api import brings
-from lycosa.serve.graph_data import MOST_NODES, GraphPart, place_nodes, read_hosts, read_pages, read_property_graph
+from lycosa.serve.graph_data import (
+    MOST_NODES,
+    GraphPart,
+    domain_of,
+    place_nodes,
+    read_hosts,
+    read_pages,
+    read_property_graph,
+)
 from lycosa.serve.list_index import index_folder, opened_index
 from lycosa.serve.list_queries import read_count
 from lycosa.serve.page_request import PageRequest, View
@@ -81,11 +91,12 @@ def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozen
         for node in part.nodes:
             node.address = request.link("page", url=node.address) if node.address else ""
         return part
+    start = _find_start(collection, by, start)
     with opened_index(index_folder(request.folder)) as index:
         if by == "page":
             part = read_pages(collection, index, start=start, host=host, limit=limit)
         else:
-            part = read_hosts(index, start=start.lower(), limit=limit, by_domain=by == "domain")
+            part = read_hosts(index, start=start, limit=limit, by_domain=by == "domain")
     for node in part.nodes:
         if by == "page":
             node.address = request.link("url" if node.kind == "not stored" else "page", url=node.key)
@@ -94,3 +105,16 @@ def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozen
         else:
             node.address = request.link("graph", by="domain", start=node.key)
     return part
+
+
+def _find_start(collection: Collection, by: str, typed: str) -> str:
+    """The node that an address means, however it was typed: the page as it is known, its host, or its domain."""
+    if not typed:
+        return ""
+    try:
+        why = explain(collection, typed)
+    except UsageError:  # a host without a point in its name
+        return typed if by == "page" else typed.lower()
+    if by == "page":
+        return why.url
+    return domain_of(why.host.name) if by == "domain" else why.host.name

@@ -105,6 +105,8 @@ def check_values(field: str, values: Sequence[str]) -> None:
         raise UsageError(f"{field} has one value, and {len(values)} were given: put it in quotes.")
     if field == "wanted" and values and values[0] not in ("true", "false"):
         raise UsageError(f"wanted is {values[0]!r}; allowed: true, false.")
+    if field == "year" and values and not (values[0].isascii() and values[0].isdigit() and len(values[0]) == 4):
+        raise UsageError(f"year is {values[0]!r}; allowed: four digits.")
     if field == "emails" and (wrong := [value for value in values if not is_address(value)]):
         raise UsageError(f"{wrong[0]!r} is no e-mail address.")
 

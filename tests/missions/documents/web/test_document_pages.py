@@ -133,6 +133,7 @@ def test_a_correction_wins_and_can_be_taken_back(client: ServeClient, collection
     [
         ({"url": SHEET, "field": "titel", "value": "x"}, "did you mean title"),
         ({"url": SHEET, "field": "emails", "value": "nobody"}, "no e-mail address"),
+        ({"url": SHEET, "field": "year", "value": "last"}, "four digits"),
         ({"url": "http://x.test/../../etc/passwd", "field": "title", "value": "x"}, "no document of this collection"),
         ({"url": SHEET, "field": "title", "value": "x" * 30_000}, "too long"),
         ({"url": SHEET, "field": "wanted", "value": "perhaps"}, "allowed: true, false"),

@@ -47,7 +47,7 @@ def client(crawled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     shutil.copytree(crawled, root / "faculty")
     shutil.copytree(crawled, root / "hostile")
     with Collection(root / "hostile") as collection:
-        for field in ("title", "category", "subcategory", "language", "year", "abstract", "doi"):
+        for field in ("title", "category", "subcategory", "language", "abstract", "doi"):
             keep_correction(collection, PAPER, field, [SCRIPTS[len(field) % len(SCRIPTS)]])
         for field in ("authors", "affiliations", "keywords", "rights"):
             keep_correction(collection, PAPER, field, SCRIPTS)
