@@ -135,7 +135,18 @@ def test_a_mission_with_code_of_its_own_is_not_started(client: ServeClient, tmp_
 
 
 @pytest.mark.parametrize(
-    "toml", ["", "nonsense = [", "missions = 7\nseeds = {a=1}\nlimits = 3", "\0", "missions = ['<i>']"]
+    "toml",
+    [
+        "",
+        "nonsense = [",
+        "missions = 7\nseeds = {a=1}\nlimits = 3",
+        "\0",
+        "missions = ['<i>']",
+        "a = " + "[" * 300_000,
+        "a" + ".a" * 500_000 + " = 1",
+        "[keep]\na" + ' . "a"' * 100_000 + " = 1",
+    ],
+    ids=range(8),
 )
 def test_a_strange_mission_file_is_no_obstacle(client: ServeClient, tmp_path: Path, toml: str) -> None:
     """Home, overview and crawl are shown."""

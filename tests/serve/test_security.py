@@ -18,7 +18,7 @@ from support.make_collection import make_collection
 from support.serve_client import PageAnswer, ServeClient, serving
 
 from lycosa.errors import UsageError
-from lycosa.serve import mission_pages, other_users, security
+from lycosa.serve import mission_pages, other_users, security, server
 from lycosa.serve.passwords import FREE_TRIES, PasswordGate, hash_password, is_right, read_password
 from lycosa.serve.routes import ROUTES
 from lycosa.serve.security import BODY_BYTES, TARGET_BYTES
@@ -153,6 +153,23 @@ def test_a_body_that_drips_is_cut_off(client: ServeClient, monkeypatch: pytest.M
             with contextlib.suppress(TimeoutError):
                 answer = connection.recv(100)
     assert answer.startswith(b"HTTP/1.1 400") and time.monotonic() - began < 5
+
+
+def test_who_takes_no_answer_is_left(client: ServeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection on which nothing moves is closed, also in the middle of an answer."""
+    monkeypatch.setattr(server, "IDLE_S", 0.5)
+    taken = 0
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(10)
+        connection.connect(("127.0.0.1", client.port))
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(b"GET /static/lycosa.css HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000)
+            time.sleep(8)  # until no buffer takes more, and then some
+            while piece := connection.recv(1 << 16):
+                taken += len(piece)
+    assert taken < 10 << 20
+    assert client.get("/about").status == 200
 
 
 _ASK = (

@@ -13,7 +13,7 @@ import pytest
 from support.make_collection import make_collection
 from support.serve_client import ServeClient, serving
 
-from lycosa.serve import application
+from lycosa.serve import application, indexing
 
 PAGE = ("https://a.example/", "text/html", b"<title>A</title><a href=/b>b</a>")
 
@@ -145,3 +145,39 @@ def test_an_index_with_more_than_its_tables_is_made_anew(client: ServeClient, se
     database.close()
     assert client.get("/c/odd/pages.json").json["total"] == 1
     assert client.get("/c/odd/search?q=a").status == 200
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE meta SET value = 7 WHERE key = 'last_run'; INSERT OR REPLACE INTO meta VALUES ('last_run', 7)",
+        "INSERT OR REPLACE INTO meta VALUES ('last_run', x'ff00'); UPDATE round SET started = 'soon'",
+        "DELETE FROM round; UPDATE OR REPLACE stat SET state = 'x', count = 'y'",
+        "DROP VIEW urls; DROP VIEW pages; DROP TABLE figure; CREATE TABLE figure (name, key, count)",
+        "UPDATE warc SET size = 9e999; UPDATE figure SET count = 9e999",
+    ],
+)
+def test_strange_values_hide_no_other_collection(client: ServeClient, served: Path, sql: str) -> None:
+    """Home shows all of them; a process that cannot be one does not run."""
+    make_collection(served / "good", [PAGE])
+    folder = make_collection(served / "odd", [PAGE])
+    (folder / "lock").write_text("99999999999999999999")
+    database = apsw.Connection(str(folder / "crawl.db"))
+    database.execute(sql)
+    database.close()
+    assert client.get("/").status == 200
+    states = {one["name"]: one["state"] for one in client.get("/index.json").json["collections"]}
+    assert states["good"] == "finished" and len(states) == 2
+    for page in ("", "crawl"):
+        assert "Traceback" not in client.get(f"/c/odd/{page}").text
+
+
+def test_few_indexes_are_made_at_a_time(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many collections are looked at; each is a process, and the next look starts those that wait."""
+    monkeypatch.setattr(indexing, "_AT_ONCE", 1)
+    folders = [make_collection(served / f"c{nth}", [PAGE]) for nth in range(3)]
+    one = indexing.Indexing()
+    try:
+        assert [one.prepare(folder).running for folder in folders] == [True, False, False]
+    finally:
+        one.close()

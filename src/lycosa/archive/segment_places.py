@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LISTING = "elsewhere"
 _AHEAD = 256 << 10  # bytes that one request brings at least
 _STORES = 8
+_LISTING_BYTES = 256 << 20  # of a list; no collection has as many files
 
 
 class SegmentPlace(Struct, frozen=True):
@@ -57,6 +58,8 @@ def read_places(archive: Path) -> dict[str, SegmentPlace]:
     try:
         state = (archive / LISTING).stat()
     except OSError:
+        return {}
+    if state.st_size > _LISTING_BYTES:
         return {}
     return _read_listing(str(archive / LISTING), state.st_mtime_ns, state.st_size)
 

@@ -11,7 +11,6 @@ import os
 import shutil
 import tempfile
 import time
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,6 +18,8 @@ import apsw
 from msgspec import Struct
 
 from lycosa.archive.segment_places import SegmentPlace, add_finder
+from lycosa.config.mission_files import MAX_BYTES
+from lycosa.config.toml_reader import parse_tables
 from lycosa.errors import CollectionError, UsageError
 from lycosa.extras import need
 from lycosa.frontier.postgres.address import SharedCollection, check_address, is_address, name_of, parse_shared
@@ -58,7 +59,8 @@ def find_shared(folder: Path) -> SharedPlaces | None:
     if mounted := _mounted.get(folder):
         return SharedPlaces(mounted.address, "", mounted.name)
     try:
-        keep = tomllib.loads((folder / "lycosa.toml").read_text(encoding="utf-8")).get("keep")
+        with open(folder / "lycosa.toml", "rb") as file:
+            keep = parse_tables(file.read(MAX_BYTES).decode()).get("keep")
     except (OSError, ValueError):
         return None
     if not isinstance(keep, dict) or not keep.get("database"):

@@ -128,7 +128,7 @@ def killed_crawl(folder: Path) -> int:
 
 def running_crawl(folder: Path) -> int:
     """The process that crawls into this folder now, or 0."""
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, OverflowError):
         handle = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
         try:
             process = int(os.pread(handle, 32, 0))

@@ -20,7 +20,7 @@ from lycosa.config.value_parsers import anchor_quarry
 from lycosa.errors import UsageError
 
 #: A mission is written by people. Lists of a million addresses belong into a file of their own (--seeds).
-_MAX_BYTES = 32 << 20
+MAX_BYTES = 32 << 20
 
 
 def find_mission(word: str) -> Path | None:
@@ -94,7 +94,7 @@ def _anchored(item: GivenValue, folder: Path) -> GivenValue:
 def _load(file: Path) -> bytes:
     try:
         with file.open("rb") as stream:
-            data = stream.read(_MAX_BYTES + 1)
+            data = stream.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         names = known().names()
         meant = nearest(str(file), names)
@@ -111,8 +111,8 @@ def _load(file: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{file}: the file cannot be read ({reason})") from None
-    if len(data) > _MAX_BYTES:
-        limit = f"{_MAX_BYTES >> 20} MiB"
+    if len(data) > MAX_BYTES:
+        limit = f"{MAX_BYTES >> 20} MiB"
         raise UsageError(f"{file}: larger than {limit}; allowed: a mission of up to {limit} (long lists: --seeds FILE)")
     return data
 

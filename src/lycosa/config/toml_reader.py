@@ -55,6 +55,18 @@ def read(text: str, source: str) -> tuple[list[GivenValue], list[Problem]]:
     return flatten(data, source, find_lines(text))
 
 
+def parse_tables(text: str) -> dict[str, Any]:
+    """The tables of a TOML text that anybody may have written; ValueError where they are none, or would take long."""
+    import tomllib
+
+    try:
+        if not _DEEP_KEY.search(text):
+            return tomllib.loads(text)
+    except RecursionError:
+        pass
+    raise ValueError(_TOO_DEEP)
+
+
 def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) -> tuple[list[GivenValue], list[Problem]]:
     """The values in nested tables, one by one, and what is wrong with their keys."""
     given: list[GivenValue] = []

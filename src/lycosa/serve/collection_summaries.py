@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-import tomllib
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -16,9 +15,11 @@ from msgspec import Struct
 from lycosa.collection import database
 from lycosa.collection.reading_source import find_shared
 from lycosa.collection.status import LastRun, killed_crawl, running_crawl
+from lycosa.config.toml_reader import parse_tables
 from lycosa.errors import CollectionError, Damaged, LycosaError
 from lycosa.model import State
 from lycosa.serve.collection_folders import label_of, refuse_strange_files
+from lycosa.serve.time_limits import limited_time
 from lycosa.serve.translations import mark
 
 #: How a crawl ended, by `ended_by` of its report: the state of the collection, and what people should know.
@@ -45,6 +46,7 @@ STATES = {
 
 _MISSION_BYTES = 1 << 20
 _MOST_KEPT = 4_000
+_SECONDS = 5.0  # that a collection may take, as others are shown beside it
 
 
 class CollectionSummary(Struct, frozen=True):
@@ -74,16 +76,21 @@ class CollectionSummaries:
 
     def read(self, name: str, folder: Path) -> CollectionSummary:
         """The summary of a collection; a problem with it is a part of it."""
+        unreadable = CollectionSummary(name=name, label=label_of(name), state="unreadable")
         try:
             refuse_strange_files(folder)
         except CollectionError as problem:
-            return CollectionSummary(name=name, label=label_of(name), state="unreadable", why=str(problem))
+            return msgspec.structs.replace(unreadable, why=str(problem))
         stamp = _stamp(folder)
         with self._lock:
             kept = self._kept.get(folder)
         if kept and kept[0] == stamp:
             return kept[1]
-        summary = read_summary(name, folder)
+        try:
+            with limited_time(_SECONDS):
+                summary = read_summary(name, folder)
+        except (ArithmeticError, LookupError, TypeError, ValueError):  # of values that no crawl writes
+            summary = msgspec.structs.replace(unreadable, why=mark("Its database holds what no crawl writes."))
         with self._lock:
             if len(self._kept) > _MOST_KEPT:
                 self._kept.clear()
@@ -168,7 +175,7 @@ def read_mission_table(folder: Path) -> dict[str, Any]:
     """The settings in the collection's own file, unchecked; empty where there is none that can be read."""
     try:
         with open(folder / "lycosa.toml", "rb") as file:
-            return tomllib.loads(file.read(_MISSION_BYTES).decode())
+            return parse_tables(file.read(_MISSION_BYTES).decode())
     except (OSError, ValueError):
         return {}
 

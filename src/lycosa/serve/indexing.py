@@ -33,6 +33,7 @@ from lycosa.serve.list_index import index_folder, opened_index
 
 NICE = 15
 SMALL_URLS = 3000  # of a collection whose lists are brought up to date before they are shown
+_AT_ONCE = 4  # processes
 _LEAST_S = 10.0  # between the ends and starts of the process
 _PACE = 50  # times what the last run took: so the index costs a running crawl two per cent of one processor
 FREE_BYTES = 1 << 30  # on the disk, below which no words are indexed
@@ -107,6 +108,8 @@ class Indexing:
             ended, took, seen = self._ended.get(folder, (-1e9, 0.0, ""))
             if now - ended < max(_LEAST_S, took * _PACE if seen != mark else 3600.0):
                 return
+            if sum(process.poll() is None for process in self._processes.values()) >= _AT_ONCE:
+                return  # the next look starts it
             command = [sys.executable, "-P", "-m", __name__, str(folder), str(place)]
             self._began[folder] = now, mark
             self._processes[folder] = subprocess.Popen(

@@ -22,17 +22,17 @@ from lycosa.serve.settings import ServeSettings, is_loopback
 
 _CONNECTIONS = 200
 _HEAD_BYTES = 64 << 10
-IDLE_S = 20.0  # without a whole head of a request
+IDLE_S = 20.0  # without a whole head of a request, or without that a byte of the answer is taken
 _END_S = 3  # that open pages get when the server ends
 
 
 class PageServer(uvicorn.Server):
-    """A server whose live pages end when it does, and which closes connections on which no request arrives."""
+    """A server whose live pages end when it does, and which closes connections on which nothing moves."""
 
     def __init__(self, config: uvicorn.Config, server_state: ServerState) -> None:
         super().__init__(config)
         self._server_state = server_state
-        self._idle_since: dict[object, float] = {}
+        self._idle_since: dict[object, tuple[int, float]] = {}  # bytes that wait to be taken, and since when
 
     async def on_tick(self, counter: int) -> bool:
         if counter % 10 == 0:
@@ -44,15 +44,20 @@ class PageServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _close_idle(self, now: float) -> None:
-        """Close what has long been open without a whole request: a few hundred such would keep all others out."""
-        idle: dict[object, float] = {}
+        """Close what has long been open without a whole request, or without that its answer is taken.
+
+        A few hundred such would keep all others out.
+        """
+        idle: dict[object, tuple[int, float]] = {}
         for connection in list(self.server_state.connections):
-            cycle = getattr(connection, "cycle", None)
-            if cycle is not None and not cycle.response_complete:
+            cycle, transport = getattr(connection, "cycle", None), getattr(connection, "transport", None)
+            waiting = transport.get_write_buffer_size() if transport is not None else 0
+            if cycle is not None and not cycle.response_complete and not waiting:
                 continue
-            idle[connection] = self._idle_since.get(connection, now)
-            if now - idle[connection] > IDLE_S and (transport := getattr(connection, "transport", None)):
-                transport.close()
+            before, since = self._idle_since.get(connection, (waiting, now))
+            idle[connection] = waiting, since if waiting == before else now
+            if now - idle[connection][1] > IDLE_S and transport is not None:
+                transport.abort()
         self._idle_since = idle
 
 

@@ -31,7 +31,9 @@ _limit: ContextVar[_TimeLimit | None] = ContextVar("time_limit", default=None)
 @contextmanager
 def limited_time(seconds: float) -> Iterator[None]:
     """End statements of databases that are opened in the block when its time is over; what outlives it has more."""
-    limit = _TimeLimit(seconds)
+    limit, outer = _TimeLimit(seconds), _limit.get()
+    if outer is not None:
+        limit.end = min(limit.end, outer.end)
     token = _limit.set(limit)
     try:
         yield

@@ -12,7 +12,6 @@ What is wrong is said with file and line, what is allowed there, and what was pr
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
@@ -23,7 +22,7 @@ from msgspec import Struct
 
 from lycosa.config.mission_table import Place
 from lycosa.config.spelling import nearest
-from lycosa.config.toml_reader import find_lines
+from lycosa.config.toml_reader import find_lines, parse_tables
 from lycosa.errors import UsageError
 from lycosa.missions.records.algebra.patterns import compile_pattern
 from lycosa.missions.records.delivery import MailSettings, WebhookSettings
@@ -160,9 +159,9 @@ def read_toml(path: str | Path, *, what: str) -> tuple[str, dict[str, Any]]:
     if any(line.count(".") > _MAX_DOTS and line.lstrip()[:1] in ("[", "{") for line in text.splitlines()):
         raise UsageError(f"{path}: a table is nested more than {MAX_NESTING} deep.")
     try:
-        return text, tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        return text, parse_tables(text)
+    except ValueError as error:
+        said = str(error)
         hint = r"; put a pattern with backslashes between single quotes: '\d+'" if "escape" in said.lower() else ""
         raise UsageError(f"{path} is no TOML: {said}{hint}.") from None
 
