@@ -13,7 +13,7 @@ from support.crawl_runs import command, crawl, rows
 from support.loopback import Reply, Web, html
 from support.service_site import GEO, WMS, services
 
-from lycosa.config.settings import Mission, PolicySettings
+from lycosa.config.settings import KeepSettings, Mission, PolicySettings
 from lycosa.crawler.batch_commit import BatchTiming
 from lycosa.crawler.best_first_scheduler import BestFirstHosts, BestFirstScheduler
 from lycosa.crawler.target_loading import TargetLoader
@@ -21,7 +21,7 @@ from lycosa.frontier.memory import MemoryFrontier
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.link_scoring import LinkScoring
 from lycosa.judge.priority.policy_factory import resolve_order
-from lycosa.model import HostRow, Target
+from lycosa.model import Batch, HostRow, Target, WeightUpdate
 from lycosa.politeness.host_queue import HostQueue
 from lycosa.politeness.shared_state import SharedState
 
@@ -184,6 +184,27 @@ def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
     zero.targets.append(Target(1, 1, "http://zero.test/", "zero"))
     best_first.scheduler.enlist(zero)
     assert best_first.admits(zero, 100.0, in_flight=0)  # nor does it wait for its like
+
+
+def test_the_only_worker_of_a_machine_learns_from_those_of_others() -> None:
+    """It is not the only one of the crawl."""
+    keep = KeepSettings(database="postgresql://db.test/crawls")
+    mission = resolve_order(Mission(policy=PolicySettings(name="learn"), keep=keep))
+    frontier = MemoryFrontier()
+    timing = BatchTiming(SharedState(1, folder=""), 0, PendingBatch())
+    best_first = BestFirstScheduler(
+        LinkScoring(mission, None),
+        TargetLoader(frontier, timing),
+        mission,
+        frontier=frontier,
+        workers=1,
+        make_queue=make_queue,
+    )
+    best_first.begin()
+    learned = Batch([], [], hosts=[], robots=[], trap_counts={}, weight_updates=[WeightUpdate(1, 1.0, 1.0)])
+    frontier.commit(learned, owner="there:0", now=0.0)
+    best_first.end_batch([], 0)
+    assert best_first._lessons_stamp == frontier.lessons()[0] > 0
 
 
 def test_nobody_waits_for_a_host_that_rests_for_long() -> None:

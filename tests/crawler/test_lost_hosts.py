@@ -237,6 +237,23 @@ def test_who_gets_a_host_back_pauses_as_long_as_the_other_learned_to(hurried: Wo
     assert client_of(hurried).under_way == []
 
 
+def test_a_host_that_was_given_up_is_tried_when_it_comes_back(hurried: Worker, passing: Clock) -> None:
+    """A machine that was cut off from its hosts lost them to one that was not: what is left is not failed unasked."""
+    hurried._start_requests(clock.now())
+    queue = queue_of(hurried)
+    queue.down[SEED] = "connect"
+    passing.pass_by(LEASE_S + 1.0)
+    other = rob(hurried, now=passing.now)
+    hurried._renew(clock.now())
+    other.release("there:0", range(PARTITIONS))
+    hurried._renew(clock.now())
+    hurried._receive(Answer(client_of(hurried).under_way.pop(), status=404, began=passing.now), clock.now())
+    passing.pass_by(5.0)
+    hurried._start_requests(clock.now())
+    assert len(client_of(hurried).under_way) == 1
+    assert len(hurried.frontier.load(HOST, limit=9)) == 3
+
+
 def test_hosts_that_were_taken_between_a_renewal_and_a_lease_are_not_asked(
     hurried: Worker, passing: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from lycosa.errors import DiskFull
 from lycosa.frontier.contract import WorkerFrontier
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.batch import PendingBatch
-from lycosa.judge.admission.traps import Traps
+from lycosa.judge.admission.traps import PAGE_COUNTS, Traps
 from lycosa.model import Batch, Committed, Discovery, Outcome, State
 from lycosa.politeness.host_queue import INFINITE, HostQueue
 from lycosa.politeness.shared_state import Cell, SharedState
@@ -33,14 +33,24 @@ SYNC_BYTES = 64 << 20  # of archive that a loss of power may cost, at the most
 _AGAIN_S = 0.5
 
 R = TypeVar("R")
+PageCounts = dict[tuple[str, str], int]  # by host and key
 
 
-def give_up(batch: Batch, parts: Set[int], traps: Traps) -> list[Outcome]:
+def find_page_counts(batch: Batch) -> PageCounts:
+    """What of the counts of a batch counts its pages, not the addresses found on them."""
+    return {pair: count for pair, count in batch.trap_counts.items() if pair[1].startswith(PAGE_COUNTS)}
+
+
+def give_up(batch: Batch, parts: Set[int], traps: Traps, page_counts: PageCounts) -> list[Outcome]:
     """Take out of a batch what belongs to partitions that are another worker's now; returns the outcomes among it.
 
-    With the pages go the addresses that were found on them, and what these were counted for: the other worker fetches
-    the same pages and counts the same addresses.
+    With the pages go the addresses that were found on them, and what both were counted for: the other worker fetches
+    the same pages and counts them and the same addresses. `page_counts` are those of pages; written ones are undone.
     """
+    is_written = not batch.trap_counts  # with the addresses, before the pages
+    for pair in [pair for pair in page_counts if part_of(pair[0]) in parts]:
+        count = page_counts.pop(pair)
+        batch.trap_counts[pair] = -count if is_written else 0
     gone = [outcome for outcome in batch.outcomes if part_of(outcome.host) in parts]
     rows = {outcome.row for outcome in gone}
     for found in batch.discoveries:

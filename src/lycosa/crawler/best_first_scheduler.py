@@ -44,7 +44,7 @@ class BestFirstScheduler:
         self.closed = steer.generate > 0  # nothing may be added to what the cycle fetches
         self._link_scoring = link_scoring
         self._frontier = frontier
-        self._alone = workers == 1
+        self._alone = workers == 1 and not mission.keep.database
         self._share = -(-steer.generate // workers)  # URLs of a cycle; 0: there are no cycles
         self._again_at = 0.0
         self._focus = Focus(steer.focus, delay_s=delay_s)

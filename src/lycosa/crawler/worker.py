@@ -19,7 +19,15 @@ from lycosa import clock
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.crawler.batch_commit import BATCH_PAGES, INBOX_S, BatchTiming, BatchWriter, give_up
+from lycosa.crawler.batch_commit import (
+    BATCH_PAGES,
+    INBOX_S,
+    BatchTiming,
+    BatchWriter,
+    PageCounts,
+    find_page_counts,
+    give_up,
+)
 from lycosa.crawler.best_first_scheduler import BestFirstScheduler
 from lycosa.crawler.cluster_limit import tell_permits
 from lycosa.crawler.page_limit import PageLimit
@@ -443,23 +451,26 @@ class Worker:
 
     def _write(self, batch: Batch, now: float, *, last: bool) -> Committed:
         """Commit a batch; what belongs to partitions that another worker took over in the meantime is theirs to do."""
+        page_counts = find_page_counts(batch)
         while True:
             try:
                 return self.writer.write(batch, owner=self.place.owner, now=now, last=last)
             except LeaseLost as lost:
-                gone = give_up(batch, lost.parts, self.rules.traps)
+                gone = give_up(batch, lost.parts, self.rules.traps, page_counts)
                 self.intake.links.forget()  # what was found on these pages is not known now
                 self._redeem_permits(gone, {outcome.row for outcome in gone})
                 self._let_go(gone)
                 self._lose(lost.parts)
             except PermitsGone as lack:
-                self._fetch_again(batch)
+                self._fetch_again(batch, page_counts)
                 tell_permits(self.shared, lack.granted, lack.used)
 
-    def _fetch_again(self, batch: Batch) -> None:
+    def _fetch_again(self, batch: Batch, page_counts: PageCounts) -> None:
         """Take all pages out of a batch that may not be stored now, as other machines got the permits for them."""
-        gone = give_up(batch, {part_of(outcome.host) for outcome in batch.outcomes}, self.rules.traps)
+        parts = {part_of(outcome.host) for outcome in batch.outcomes}
+        gone = give_up(batch, parts, self.rules.traps, page_counts)
         self.intake.links.forget()
+        self.rules.forget_hosts(lambda host: part_of(host) in parts)
         self._redeem_permits(gone, {outcome.row for outcome in gone})
         self._let_go(gone)
         for host in {outcome.host for outcome in gone}:

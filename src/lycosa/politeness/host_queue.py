@@ -188,9 +188,15 @@ class HostQueue:
         return self.down.get(prefix_of(url), "") if self.down else ""
 
     def come_back(self, row: HostRow) -> None:
-        """Go on after another worker had the host: rest as that one would have, and hold nothing from before."""
+        """Go on after another worker had the host: rest as that one would have, and hold nothing from before.
+
+        That it was given up here says nothing any more: it may have answered the other worker.
+        """
         self.requeue()
         self.held.clear()
+        self.failures.clear()
+        self.down.clear()
+        self.errors = row.errors
         self.next_at = max(self.next_at, row.next_at)
         self.back_off_s = max(self.back_off_s, row.delay_s)
         self.pages = row.pages

@@ -82,6 +82,10 @@ _SESSION = re.compile(
 )
 
 
+#: How keys begin under which pages of a host are counted, not addresses that were found.
+PAGE_COUNTS = ("quota:", "near:")
+
+
 class Tallies:
     """Counts of addresses by host and pattern: all in the database, those in use in memory too."""
 
