@@ -47,16 +47,19 @@ def test_home_is_filtered_by_the_names_that_it_shows(client: ServeClient) -> Non
     assert client.get("/index.json?q=~1").json["count"] == 0
 
 
-def test_home_with_complaints_is_still_home(client: ServeClient) -> None:
+def test_home_with_complaints_is_still_home(client: ServeClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its links lead on from there, not from where its form was sent to."""
+    monkeypatch.setattr("lycosa.serve.home.PAGE", 2)
     answer = client.post("/crawls", {"name": "-"})
-    assert answer.status == 422 and 'href="/index.json"' in answer.text
+    assert answer.status == 422 and 'href="/?page=2"' in answer.text
 
 
 def test_every_page_has_a_twin_for_programs(client: ServeClient) -> None:
     """The same path with .json, or index.json where it ends in a slash; the page links to it."""
     assert client.get("/c/news/index.json").json["status"]["pages"] == 1
     assert 'href="/c/news/index.json"' in client.get("/c/news/").text
+    assert ".json" not in client.get("/c/news/replay").text  # which has none, and says what is missing
+    assert ".json" not in client.post("/c/news/crawl/continue", {"limit": "x"}).text
 
 
 def test_an_unknown_address_is_a_page(client: ServeClient) -> None:

@@ -27,10 +27,10 @@ if (button) {
 // A form that changes something is sent once, however often its button is pressed; a crawl may be stopped twice, at once.
 const sent = new WeakMap();
 addEventListener("submit", (event) => {
-  const form = event.target;
-  if (form.method !== "post" || form.action.endsWith("/crawl/stop")) return;
-  if (event.timeStamp - (sent.get(form) ?? -Infinity) < 10_000) event.preventDefault();
-  else sent.set(form, event.timeStamp);
+  const form = event.target, button = event.submitter ?? form;
+  if (form.getAttribute("method") !== "post" || form.getAttribute("action").endsWith("/crawl/stop")) return;
+  if (event.timeStamp - (sent.get(button) ?? -Infinity) < 10_000) event.preventDefault();
+  else sent.set(button, event.timeStamp);
 });
 
 // On a narrow screen the filters begin closed, so that the list comes first.
