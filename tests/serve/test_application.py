@@ -37,7 +37,7 @@ def test_home_lists_collections_below_the_folder(client: ServeClient) -> None:
     """Each by its path below the folder, also deeper ones, and names are escaped."""
     text = client.get("/").text
     assert 'href="/c/news/"' in text
-    assert 'href="/c/deep~1er/"' in text
+    assert 'href="/c/deep~1er/"' in text and '<span class="unseen"> deep/er</span>' in text
     assert "<script>alert" not in text
 
 
