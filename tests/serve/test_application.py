@@ -38,7 +38,7 @@ def test_home_lists_collections_below_the_folder(client: ServeClient) -> None:
     """Each by its path below the folder, also deeper ones, and names are escaped."""
     text = client.get("/").text
     assert 'href="/c/news/"' in text
-    assert 'href="/c/deep~1er/"' in text
+    assert 'href="/c/deep~1er/"' in text and '<span class="unseen"> deep/er</span>' in text
     assert "<script>alert" not in text
 
 
@@ -48,16 +48,19 @@ def test_home_is_filtered_by_the_names_that_it_shows(client: ServeClient) -> Non
     assert client.get("/index.json?q=~1").json["count"] == 0
 
 
-def test_home_with_complaints_is_still_home(client: ServeClient) -> None:
+def test_home_with_complaints_is_still_home(client: ServeClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its links lead on from there, not from where its form was sent to."""
+    monkeypatch.setattr("lycosa.serve.home.PAGE", 2)
     answer = client.post("/crawls", {"name": "-"})
-    assert answer.status == 422 and 'href="/index.json"' in answer.text
+    assert answer.status == 422 and 'href="/?page=2"' in answer.text
 
 
 def test_every_page_has_a_twin_for_programs(client: ServeClient) -> None:
     """The same path with .json, or index.json where it ends in a slash; the page links to it."""
     assert client.get("/c/news/index.json").json["status"]["pages"] == 1
     assert 'href="/c/news/index.json"' in client.get("/c/news/").text
+    assert ".json" not in client.get("/c/news/replay").text  # which has none, and says what is missing
+    assert ".json" not in client.post("/c/news/crawl/continue", {"limit": "x"}).text
 
 
 def test_a_scraper_gets_metrics(client: ServeClient) -> None:

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from support.make_collection import make_collection
@@ -86,6 +87,16 @@ def test_a_collection_that_vanishes_is_a_page(client: ServeClient, tmp_path: Pat
     for path in PATHS:
         assert client.get(f"/c/short/{path}").status in (404, 503)
     assert client.post("/c/short/crawl/continue", {}).status in (404, 503)
+
+
+def test_a_served_folder_that_is_gone_is_said(client: ServeClient, tmp_path: Path) -> None:
+    """It is not empty, and no crawl makes it anew: its disk may be missing."""
+    token = client.token()
+    shutil.rmtree(tmp_path)
+    assert client.get("/").status == 404 and "its disk is missing" in client.get("/").text
+    fields = urlencode({"token": token, "name": "x", "seeds": "http://127.0.0.1:9/"}).encode()
+    assert client.request("POST", "/crawls", body=fields).status == 404
+    assert not tmp_path.exists()
 
 
 def test_who_watches_reads_what_is_wrong_as_long_as_it_is(client: ServeClient, tmp_path: Path) -> None:

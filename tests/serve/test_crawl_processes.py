@@ -61,6 +61,19 @@ def test_only_one_crawl_runs_in_a_collection(tmp_path: Path) -> None:
         start_crawl(folder, [])
 
 
+def test_of_two_that_start_at_once_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other took the collection between the look and the start."""
+    folder = make_collection(tmp_path / "news", [PAGE])
+    program = tmp_path / "late"
+    program.write_text("#!/bin/sh\nexit 2\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    holders = iter([0, *[7] * 1000])
+    monkeypatch.setattr("lycosa.serve.crawl_processes.running_crawl", lambda _: next(holders))
+    with pytest.raises(CollectionError, match="already runs"):
+        start_crawl(folder, [])
+
+
 def test_only_a_lycosa_of_ours_is_stopped(tmp_path: Path) -> None:
     """Another program that holds the lock gets no signal, and nothing is sent where no crawl runs."""
     folder = make_collection(tmp_path / "news", [PAGE])

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from arro3.io import read_parquet
 from support.make_collection import make_collection
 from support.serve_client import PageAnswer, ServeClient, serving
 
@@ -116,6 +117,8 @@ def test_answers_become_charts_graphs_and_files(client: ServeClient) -> None:
     assert "<polyline" in ask(client, text, twin=False, shape="line").text
     part = ask(client, "SELECT host, url FROM pages", shape="graph").json["part"]
     assert len(part["nodes"]) == 12 and len(part["edges"]) == 9
+    addresses = {node["kind"]: node["address"] for node in part["nodes"]}
+    assert addresses["url"].startswith("/c/c/url?url=https") and not addresses["host"]
     assert ask(client, "SELECT url FROM pages", shape="bars").status == 400
     query = urlencode({"text": text})
     assert client.get(f"/c/c/query/file.csv?{query}").text.splitlines()[1] == "a0.example,3"
@@ -136,6 +139,13 @@ def test_the_head_of_a_file_stands_at_its_beginning_alone(client: ServeClient) -
     query = urlencode({"text": f'{counted} SELECT n AS "a\nb" FROM t'})
     text = client.get(f"/c/c/query/file.csv?{query}").text
     assert [row[0] for row in csv.reader(io.StringIO(text))] == ["a\nb", *map(str, range(1, 1201))]
+
+
+def test_columns_of_one_name_are_told_apart(client: ServeClient) -> None:
+    """In a table of Parquet as in lines of JSON."""
+    query = urlencode({"text": "SELECT 1 AS a, 2 AS a"})
+    body = client.get(f"/c/c/query/file.parquet?{query}").body
+    assert read_parquet(io.BytesIO(body)).read_all().column_names == ["a", "a_2"]
 
 
 def test_bytes_that_are_no_text_are_told(client: ServeClient) -> None:

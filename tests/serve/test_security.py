@@ -243,6 +243,7 @@ def test_a_path_never_leads_out_of_the_folder(client: ServeClient, name: str) ->
 @pytest.mark.parametrize("name", ["../out", "a/b", "..", "", "-x", ".hidden", "a\nb", "a" * 101, "a\0b", "news", "~1x"])
 def test_a_new_collection_is_made_right_below_the_folder(client: ServeClient, folder: Path, name: str) -> None:
     """Any other name is refused at its field, and so is one that is taken; nothing is made."""
+    client.get("/")  # which opens databases, beside which files of SQLite appear
     before = sorted(folder.parent.rglob("*"))
     answer = client.post("/crawls", {"name": name, "seeds": "http://127.0.0.1:9/"})
     assert answer.status == 422
@@ -334,6 +335,21 @@ def test_the_password_opens_a_session(guarded: ServeClient) -> None:
     assert guarded.request("POST", "/c/news/crawl/stop", headers=form, body=stolen).status == 403
     assert guarded.request("POST", "/logout", headers=form, body=f"token={token[1]}".encode()).status == 303
     assert guarded.get("/c/news/index.json", cookie=value).status == 401
+
+
+def test_the_password_leads_to_the_page_that_was_asked_for(guarded: ServeClient) -> None:
+    """With its query, and after a wrong one as well; never to another site."""
+    asked = guarded.get("/c/news/pages?host=a%26b&sort=url", accept="text/html").headers["location"]
+    page = guarded.get(asked).text
+    assert 'name="to" value="/c/news/pages?host=a%26b&amp;sort=url"' in page
+    wrong = guarded.post("/login", {"password": "wrong password", "to": "/c/news/"}, page="/login")
+    assert wrong.status == 401 and 'name="to" value="/c/news/"' in wrong.text
+    for to, there in (
+        ("/c/news/pages?host=a%26b&sort=url", "/c/news/pages?host=a%26b&sort=url"),
+        *((bad, "/") for bad in ("", "//evil.example", "/\\evil.example", "/\t/evil.example", "http://evil.example")),
+    ):
+        answer = guarded.post("/login", {"password": PASSWORD, "to": to}, page="/login")
+        assert (answer.status, answer.headers["location"]) == (303, there)
 
 
 def test_programs_send_the_password_along(guarded: ServeClient) -> None:

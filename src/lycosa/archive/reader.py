@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from itertools import chain
 from os import PathLike
+from os.path import basename
 
 from msgspec import Struct
 
@@ -67,7 +68,12 @@ def read_record(path: str | PathLike[str], offset: int, *, length: int = 0, limi
             record.length = length
             return record
     except (OSError, ValueError) as error:
-        return StoredAnswer("unreadable", offset=offset, problem=f"cannot be read: {error}")
+        return StoredAnswer("unreadable", offset=offset, problem=_describe(path, error))
+
+
+def _describe(path: str | PathLike[str], error: OSError | ValueError) -> str:
+    """Why an archive file cannot be read, for people."""
+    return f"{basename(path)} cannot be read: {getattr(error, 'strerror', None) or error}"
 
 
 @contextmanager
@@ -83,7 +89,7 @@ def opened_record(
             file = closing.enter_context(open_segment(path))
             file.seek(offset)
         except (OSError, ValueError) as error:
-            yield StoredAnswer("unreadable", offset=offset, problem=f"cannot be read: {error}"), iter(())
+            yield StoredAnswer("unreadable", offset=offset, problem=_describe(path, error)), iter(())
             return
         stream = RecordStream(file, chunk=min(length, _MAX_CHUNK))
         begun = _begin_record(stream)

@@ -46,7 +46,7 @@ def write(
 
         if out.isatty():
             raise UsageError(NO_TERMINAL)
-        return write_parquet(rows, _distinct(columns), out.buffer)
+        return write_parquet(rows, distinct_names(columns), out.buffer)
     clean = _shown if out.isatty() else _plain
     if form == "jsonl":
         return _write_jsonl(rows, columns, out, clean=clean)
@@ -90,7 +90,7 @@ def _write_jsonl(
     clean: Callable[[Value], str | int | float | None],
 ) -> int:
     encode = msgspec.json.Encoder().encode
-    keys = _distinct(columns)
+    keys = distinct_names(columns)
     count = 0
     for row in rows:
         named = {key: clean(value) for key, value in zip(keys, row, strict=True)}
@@ -100,7 +100,7 @@ def _write_jsonl(
     return count
 
 
-def _distinct(columns: Sequence[str]) -> list[str]:
+def distinct_names(columns: Sequence[str]) -> list[str]:
     """The names of columns, with a number behind those that are taken: an object has each key once."""
     given = set(columns)
     keys: dict[str, None] = {}

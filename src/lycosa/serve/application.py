@@ -91,6 +91,7 @@ def _endpoint(line: PageRoute, server_state: ServerState, *, as_json: bool) -> C
         except (BodyTooLarge, TimeoutError, ValueError) as problem:
             empty = _make_request(http_request, server_state, QueryParams(), as_json=as_json)
             return _respond_at_once(empty, describe_error(BadForm(_describe_body(problem))))
+        request.has_twin = line.method == "GET" and line.has_twin
         if http_request.method not in SAFE_METHODS and not line.only_reads(request.path):
             token = request.form.get(TOKEN_FIELD) or http_request.headers.get(TOKEN_HEADER, "")
             if not server_state.tokens.is_right(http_request.scope["lycosa_session"], token):

@@ -35,8 +35,7 @@ def start_crawl(
     `options` stand before the arguments. `--seeds=-` among these reads the `seeds`, which the list of processes does
     not show: an address may hold a token.
     """
-    if process := running_crawl(folder):
-        raise CollectionError(f"A crawl already runs there (process {process}): stop it, or wait for it to end.")
+    _refuse_second(folder)
     is_new = not folder.exists()
     console = folder / CONSOLE
     try:
@@ -62,6 +61,11 @@ def start_crawl(
     return started.pid
 
 
+def _refuse_second(folder: Path) -> None:
+    if process := running_crawl(folder):
+        raise CollectionError(f"A crawl already runs there (process {process}): stop it, or wait for it to end.")
+
+
 def _await_start(started: subprocess.Popen[bytes], folder: Path, *, before: int, is_new: bool) -> None:
     """Wait until a crawl holds its collection, or has ended."""
     deadline = time.monotonic() + START_S
@@ -75,6 +79,7 @@ def _await_start(started: subprocess.Popen[bytes], folder: Path, *, before: int,
             if code == DiskFull.exit_code and not is_made:
                 raise DiskFull(said or "There is no room left on the disk: make room, then start the crawl again.")
             if code == UsageError.exit_code or not is_made:  # a setting, a folder: nothing was done
+                _refuse_second(folder)  # somebody else pressed the button in the same moment
                 raise UsageError(said or "The crawl ended at once, and said nothing.")
             return
         if running_crawl(folder) == started.pid and (folder / "crawl.db").exists():

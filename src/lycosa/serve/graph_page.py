@@ -89,7 +89,8 @@ def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozen
         with registry.graph_of(collection) as graph:
             part = read_property_graph(graph, start=start, kinds=kinds, limit=limit)
         for node in part.nodes:
-            node.address = request.link("page", url=node.address) if node.address else ""
+            around = request.link("graph", by="mission", start=node.label)  # of what has no page: an author
+            node.address = request.link("page", url=node.address) if node.address else around
         return part
     start = _find_start(collection, by, start)
     with opened_index(index_folder(request.folder)) as index:

@@ -10,7 +10,7 @@ from lycosa.serve.collection_folders import label_of, name_of
 from lycosa.serve.collection_summaries import CollectionSummary
 from lycosa.serve.crawl_form import CrawlForm, MissionOffer, check_form, offered_missions, read_form
 from lycosa.serve.crawl_processes import start_crawl
-from lycosa.serve.page_request import PageRequest, View, collection_link
+from lycosa.serve.page_request import NotFound, PageRequest, View, collection_link
 
 PAGE = 100  # collections on one page
 
@@ -29,13 +29,15 @@ class HomePage(Struct, frozen=True):
 
 
 def show_home(request: PageRequest) -> View:
-    """The list of collections, those with the newest runs first where they are few."""
+    """The list of collections, in the order of their names."""
+    _require_folder(request)
     return _show(request, CrawlForm())
 
 
 def begin_crawl(request: PageRequest) -> View | Response:
     """Start a new crawl, or say at each field what is wrong with it."""
     request.address = "/"  # what is shown then is home, whose links lead on from there
+    _require_folder(request)
     form = read_form(request.form)
     checked = check_form(form, request.server_state.folders, request.translate)
     if checked is None:
@@ -48,6 +50,13 @@ def begin_crawl(request: PageRequest) -> View | Response:
     folders = request.server_state.folders
     folders.look_again()
     return RedirectResponse(collection_link(name_of(folders.root, checked.folder), "crawl"), 303)
+
+
+def _require_folder(request: PageRequest) -> None:
+    """Refuse where the served folder is gone: it is neither empty nor made anew, as its disk may be missing."""
+    folder = request.settings.folder
+    if not folder.is_dir():
+        raise NotFound(f"The folder {folder} is gone: it was moved or deleted, or its disk is missing.")
 
 
 def _show(request: PageRequest, form: CrawlForm, *, status: int = 200) -> View:

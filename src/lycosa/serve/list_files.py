@@ -17,7 +17,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 
 from lycosa.collection.collection import Collection
 from lycosa.output.parquet import write_parquet
-from lycosa.output.table import write
+from lycosa.output.table import distinct_names, write
 from lycosa.serve.list_definitions import ListDefinition
 from lycosa.serve.list_index import index_folder, opened_index
 from lycosa.serve.list_queries import Choice, ListQuery, fetch_rows
@@ -51,7 +51,7 @@ def send_rows(rows: Iterable[Sequence[Any]], columns: Sequence[str], ending: str
         handle, path = tempfile.mkstemp(prefix="lycosa-", suffix=".parquet")
         with os.fdopen(handle, "wb") as out:
             try:
-                write_parquet(rows, columns, out)
+                write_parquet(rows, distinct_names(columns), out)
             except BaseException:
                 os.unlink(path)
                 raise

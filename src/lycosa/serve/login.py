@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
@@ -9,19 +11,23 @@ from lycosa.serve.page_request import NotFound, PageRequest, View
 from lycosa.serve.security import COOKIE
 from lycosa.serve.translations import mark
 
+#: An address of ours: nothing that a browser could take for another host.
+_OWN_PAGE = re.compile(r"/(?![/\\])[!-~]*")
+
 
 class LoginPage(Struct, frozen=True):
     """What the page that asks for the password says."""
 
     problem: str = ""
     wait_s: int = 0
+    to: str = ""  # the page that was asked for
 
 
 def show_login(request: PageRequest) -> View:
     """The question for the password."""
     if request.server_state.gate is None:
         raise NotFound("No password is asked for.")
-    return View("login.html", LoginPage())
+    return View("login.html", LoginPage(to=request.query.get("to", "")))
 
 
 def log_in(request: PageRequest) -> View | Response:
@@ -29,12 +35,13 @@ def log_in(request: PageRequest) -> View | Response:
     gate = request.server_state.gate
     if gate is None:
         raise NotFound("No password is asked for.")
+    to = request.form.get("to", "")
     if (wait := gate.wait_s(request.client)) > 0:
-        return View("login.html", LoginPage(mark("Too many wrong passwords."), int(wait) + 1), 429)
+        return View("login.html", LoginPage(mark("Too many wrong passwords."), int(wait) + 1, to), 429)
     if not gate.try_password(request.client, request.form.get("password", "")):
         wait = gate.wait_s(request.client)
-        return View("login.html", LoginPage(mark("The password is wrong."), int(wait + 0.99)), 401)
-    response = RedirectResponse("/", 303)
+        return View("login.html", LoginPage(mark("The password is wrong."), int(wait + 0.99), to), 401)
+    response = RedirectResponse(to if _OWN_PAGE.fullmatch(to) else "/", 303)
     response.set_cookie(
         COOKIE, gate.open_session(), httponly=True, samesite="strict", secure=request.settings.secure, path="/"
     )

@@ -87,6 +87,7 @@ def _find_page(request: PageRequest, method: str) -> WebPage:
     if found is None:
         raise NotFound(f"There is no such page of the mission {mission}.")
     request.mission = mission
+    request.has_twin = found.has_twin and method == "GET"
     request.package = package_of(found)
     request.translate = mission_translator(request.language, request.package)
     return found

@@ -57,6 +57,7 @@ class PageRequest:
         self.client = client  # the address that asks
         self.as_json = as_json
         self.origin = origin  # by which the server was asked: "http://127.0.0.1:8420"
+        self.has_twin = True  # whether the page has one for programs
         self.file_type = ""  # of a list that leaves as a file: "csv"
         self.mission = ""  # whose page it is; empty: a page of the core
         self.package = ""  # in which that mission keeps its templates

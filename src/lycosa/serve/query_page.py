@@ -119,6 +119,8 @@ def show_query(request: PageRequest) -> View:
         answer = run_query(_task(request, view, rows=_SHOWN_ROWS))
         view.columns, view.rows, view.more = answer.columns, answer.rows, answer.more
         _draw(view, answer)
+        for node in view.part.nodes if view.part else ():
+            node.address = request.link("url", url=node.key) if node.key.startswith(("http://", "https://")) else ""
     except UsageError as problem:
         view.problem = str(problem)
         return View("query.html", view, 400)

@@ -15,7 +15,7 @@ import secrets
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -259,6 +259,10 @@ async def _ask_for_password(scope: Scope, headers: Headers, send: Send) -> None:
     if not wants_page or scope["path"].endswith(".json"):
         await _refuse(send, 401, "A password is needed: log in, or send it (curl -u lycosa:PASSWORD).")
         return
-    pairs = [(b"location", b"/login"), (b"content-length", b"0")]
+    wanted = (scope.get("raw_path") or b"").decode("latin-1")
+    if query := scope["query_string"].decode("latin-1"):
+        wanted += f"?{query}"
+    login = f"/login?{urlencode({'to': wanted})}" if wanted != "/" else "/login"
+    pairs = [(b"location", login.encode()), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 303, "headers": pairs})
     await send({"type": "http.response.body", "body": b""})

@@ -27,10 +27,10 @@ if (button) {
 // A form that changes something is sent once, however often its button is pressed; a crawl may be stopped twice, at once.
 const sent = new WeakMap();
 addEventListener("submit", (event) => {
-  const form = event.target;  // whose properties a field of the same name hides, so its attributes are read
+  const form = event.target, button = event.submitter ?? form;  // a field of the same name hides a property of the form
   if (form.getAttribute("method") !== "post" || form.getAttribute("action")?.endsWith("/crawl/stop")) return;
-  if (event.timeStamp - (sent.get(form) ?? -Infinity) < 10_000) event.preventDefault();
-  else sent.set(form, event.timeStamp);
+  if (event.timeStamp - (sent.get(button) ?? -Infinity) < 10_000) event.preventDefault();
+  else sent.set(button, event.timeStamp);
 });
 
 // On a narrow screen the filters begin closed, so that the list comes first.

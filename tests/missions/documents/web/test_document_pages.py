@@ -84,6 +84,7 @@ def test_a_page_is_drawn_as_png(client: ServeClient) -> None:
     assert (width, height) == (952, 1348)
     missing = client.get(f"{address}&page=7")
     assert missing.status != 200 and "the file has 1 pages" in missing.text
+    assert client.get(f"{PAGES}/page-image?url=http%3A%2F%2Fnone.example%2F").status == 404
     broken = client.get(f"{PAGES}/page-image?url={quote(BROKEN, safe='')}")
     assert broken.status != 200 and "cannot be drawn" in broken.text
     assert client.get(f"{PAGES}/page-image?url=http%3A%2F%2Felsewhere.test%2F..%2F..").status != 200
@@ -231,3 +232,12 @@ def test_harvesters_get_only_what_was_granted(client: ServeClient) -> None:
     client.post(f"{PAGES}/decide", {"author": "Marta Ruiz Gómez", "state": "granted"})
     answer = client.get(f"{PAGES}/oai/granted?{query}")
     assert answer.text.count("<header>") == 1 and f"{PAGES}/oai/granted<" in answer.text
+
+
+def test_every_node_of_the_graph_leads_on(client: ServeClient) -> None:
+    """A document to its page, an author to what is around them."""
+    nodes = client.get("/c/c/graph.json?by=mission").json["part"]["nodes"]
+    author = next(node for node in nodes if node["kind"] == "Author")
+    around = client.get(author["address"].replace("/graph?", "/graph.json?")).json["part"]
+    assert author["key"] in {node["key"] for node in around["nodes"]} and around["edges"]
+    assert all(node["address"] for node in nodes)

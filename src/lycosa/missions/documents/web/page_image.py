@@ -20,6 +20,7 @@ from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError
 from lycosa.extract.limits import MEMORY_CODE, arm, confine, explain
 from lycosa.extract.messages import Setup
+from lycosa.missions.web import NotFound
 from lycosa.process import die_with_parent
 
 _LIMITS = Setup(quarry="", timeout_s=10.0, cpu_s=6.0, memory_bytes=1 << 30, nice=5)
@@ -57,7 +58,7 @@ def draw_page(collection: Collection, url: str, number: int) -> PageImage:
     """The picture of a page of a stored PDF, counted from 1; CollectionError says why there is none."""
     page = collection.page(url)
     if page is None:
-        raise CollectionError("The archive does not hold this document.")
+        raise NotFound("The archive does not hold this document.")
     key = str(collection.path), page.url, page.digest, number
     with _lock:
         if key in _images:
