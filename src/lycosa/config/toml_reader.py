@@ -36,7 +36,7 @@ _DEEP_KEY = re.compile(
     r"""(?:^[ \t]*+\[{0,2}|[{,])[ \t]*+(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""",
     re.MULTILINE,
 )
-_TOO_DEEP = "the TOML is nested too deeply; allowed are tables and lists of texts"
+_TOO_DEEP = "nested too deeply; allowed are tables and lists of texts"
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
