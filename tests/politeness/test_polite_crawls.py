@@ -186,6 +186,25 @@ def test_a_worker_that_gives_no_leave_is_not_waited_for_for_ever() -> None:
     assert host_queue.robots_requests
 
 
+def test_nobody_here_is_waited_for_where_another_machine_has_the_host() -> None:
+    """Its leave would never come; a host of another worker of this machine is asked with that worker's leave."""
+    shared, partitions = SharedState(2, folder=""), leased(part_of("a.test"))
+    queues = HostScheduler(8, lambda name, row: HostQueue(HostRow(name), delay_s=1.0, per_host=1))
+    owner = ForeignHosts(shared, 0, scheduler=queues, partitions=partitions, shares_crawl=True)
+    guest = ForeignHosts(shared, 1, scheduler=queues, partitions=leased(), shares_crawl=True)
+    assert not guest.covers("a.test")
+    owner.turn(0.0)
+    assert guest.covers("a.test") and not owner.covers("a.test")
+    partitions.lose({part_of("a.test")})
+    owner.turn(1.0)
+    assert not guest.covers("a.test")
+    partitions.hold([part_of("a.test")])
+    owner.turn(2.0)
+    assert guest.covers("a.test")
+    ForeignHosts(shared, 0, scheduler=queues, partitions=leased(), shares_crawl=True)  # after the owner has died
+    assert not guest.covers("a.test")
+
+
 def test_hosts_that_hang_leave_room_for_the_others(web: Web, tmp_path: Path) -> None:
     """Many dead hosts do not take every connection for as long as a timeout: a host that answers is crawled."""
     for n in range(20):

@@ -127,7 +127,13 @@ class Worker:
                 make_queue=make_queue,
             )
             self.scheduler = self.best_first.scheduler
-        self.foreign_hosts = ForeignHosts(shared, place.slot, scheduler=self.scheduler, partitions=self.partitions)
+        self.foreign_hosts = ForeignHosts(
+            shared,
+            place.slot,
+            scheduler=self.scheduler,
+            partitions=self.partitions,
+            shares_crawl=bool(mission.keep.database),
+        )
         self.robots_cache = RobotsCache(
             mission,
             store=frontier,

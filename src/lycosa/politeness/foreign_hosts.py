@@ -2,7 +2,8 @@
 
 A worker writes its requests and the names of the hosts to the shared state, each to a channel of its own: none waits
 for another. The worker whose host it is grants a request when the host could be asked now, counts it as one of its own,
-and goes on when the request is gone from the channel.
+and goes on when the request is gone from the channel. Of a crawl that machines share, hosts of other machines are asked
+without their leave: it would take their database longer to pass it on than the request lasts.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import deque
 
 from msgspec import Struct
 
-from lycosa.frontier.partitions import LeasedPartitions
+from lycosa.frontier.partitions import PARTITIONS, LeasedPartitions, part_of
 from lycosa.model import Target
 from lycosa.politeness.host_queue import HostQueue
 from lycosa.politeness.host_scheduler import HostScheduler
@@ -41,19 +42,26 @@ class ForeignHosts:
         *,
         scheduler: HostScheduler,
         partitions: LeasedPartitions,
+        shares_crawl: bool = False,
     ) -> None:
+        """`shares_crawl`: other machines have hosts, too."""
         self._shared = shared
         self._slot = slot
         self._scheduler = scheduler
         self._partitions = partitions
+        self._shares_crawl = shares_crawl
+        self._told: list[int] = []  # the partitions that others know to be ours
+        self._forget_predecessor()
         self._queue: deque[Target] = deque()
         self._count = int(time.time())  # no number comes twice, also after a worker was replaced
         self._requests: dict[int, _Request] = {}  # by channel
         self._granted: dict[tuple[int, int], tuple[float, HostQueue]] = {}  # by worker and channel
 
     def covers(self, host: str) -> bool:
-        """Whether a host is another worker's."""
-        return self._shared.workers > 1 and host not in self._partitions
+        """Whether a host is of another worker of this machine."""
+        if self._shared.workers == 1 or host in self._partitions:
+            return False
+        return not self._shares_crawl or self._shared.holder(part_of(host)) >= 0
 
     def ask(self, target: Target) -> None:
         """Have something fetched from another worker's host, when its turn comes."""
@@ -69,6 +77,8 @@ class ForeignHosts:
 
     def turn(self, now: float) -> None:
         """Answer the requests of others, and make ours; called before a worker starts requests of its own."""
+        if self._partitions.parts is not self._told:
+            self._tell_partitions()
         if self._granted:
             self._end_granted(now)
         for other in range(self._shared.workers):
@@ -82,6 +92,19 @@ class ForeignHosts:
                 host_queue = self._scheduler.queue_of(request.target.host)
                 host_queue.robots_requests.append(request.target)
                 self._scheduler.enlist(host_queue)
+
+    def _forget_predecessor(self) -> None:
+        for part in range(PARTITIONS):
+            if self._shared.holder(part) == self._slot:
+                self._shared.put_holder(part, -1)
+
+    def _tell_partitions(self) -> None:
+        for part in set(self._told) - set(self._partitions.parts):
+            if self._shared.holder(part) == self._slot:
+                self._shared.put_holder(part, -1)
+        for part in self._partitions.parts:
+            self._shared.put_holder(part, self._slot)
+        self._told = self._partitions.parts
 
     def _make_requests(self, now: float) -> None:
         free = [channel for channel in range(CHANNELS) if channel not in self._requests]

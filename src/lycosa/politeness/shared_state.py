@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
+from lycosa.frontier.partitions import PARTITIONS
+
 CELLS = 32
 NOTICE, NOTICES = 512, 16  # bytes of a sentence for people, and how many of a worker may wait
 NAME = 256  # bytes of a host's name with its length; DNS has no longer ones
@@ -60,7 +62,8 @@ class SharedState:
 
     def __init__(self, workers: int, *, folder: str) -> None:
         self.workers = workers
-        self._channels_at = CELLS * (workers + 1)
+        self._holders_at = CELLS * (workers + 1)
+        self._channels_at = self._holders_at + PARTITIONS
         self._hosts_at = 8 * (self._channels_at + 2 * CHANNELS * workers)
         self._notices_at = self._hosts_at + NAME * CHANNELS * workers
         self._memory = mmap.mmap(-1, self._notices_at + NOTICE * NOTICES * workers)
@@ -76,6 +79,13 @@ class SharedState:
 
     def add(self, worker: int, cell: Cell, value: float) -> None:
         self._cells[(worker + 1) * CELLS + cell] += value
+
+    def holder(self, part: int) -> int:
+        """The worker that says that it holds a partition; -1: none does."""
+        return int(self._cells[self._holders_at + part]) - 1
+
+    def put_holder(self, part: int, worker: int) -> None:
+        self._cells[self._holders_at + part] = worker + 1
 
     def request(self, worker: int, channel: int) -> float:
         """The number of a worker's request for a host of another one; 0: there is none."""
