@@ -354,8 +354,9 @@ def test_politeness(web: Web, tmp_path: Path) -> None:
     crawl(web, tmp_path / "c", "http://a.test/", "--delay", "0.2", "--per-host", "1")
     asked = [a for a in web.asked if a.host == "a.test"]
     assert len(asked) == 7
-    gaps = [later.began - earlier.ended for earlier, later in zip(asked, asked[1:], strict=False)]
-    assert min(gaps) >= 0.19
+    # From beginnings: the end of an answer is noted after the client may have it, on a busy machine much later.
+    gaps = [later.began - earlier.began for earlier, later in zip(asked, asked[1:], strict=False)]
+    assert min(gaps) >= 0.2
 
 
 def test_a_host_that_is_down_is_given_up(web: Web, tmp_path: Path) -> None:
