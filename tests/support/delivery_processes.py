@@ -41,7 +41,7 @@ def _die(*_: object) -> None:
 def tell(readers: Path, collection: Path) -> None:
     """Find alerts and send them."""
     done = run("alerts", str(readers), "-c", str(collection), "--send")
-    assert done.code == 0, done.err
+    assert done.code == 0, done.output
 
 
 def tell_and_die(readers: Path, collection: Path) -> None:

@@ -43,14 +43,19 @@ def stamp_of(database: Path) -> str:
 
 
 @contextmanager
-def lock(folder: Path, *, name: str = "lock", what: str = "in use by another crawl") -> Iterator[CollectionLock]:
-    """Hold the collection for this process alone; the kernel frees it if we die."""
+def lock(
+    folder: Path, *, name: str = "lock", what: str = "in use by another crawl", patience_s: float = 0.0
+) -> Iterator[CollectionLock]:
+    """Hold the collection for this process alone; the kernel frees it if we die.
+
+    `patience_s` is how long to wait for a holder that is at work; one that was killed is always waited for.
+    """
     try:
         handle = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise CollectionError(f"The collection {folder} cannot be written to: {error.strerror}.") from None
     try:
-        before = _acquire(handle, f"The collection {folder} is {what}")
+        before = _acquire(handle, f"The collection {folder} is {what}", patience_s)
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield CollectionLock(handle, before)
@@ -58,16 +63,17 @@ def lock(folder: Path, *, name: str = "lock", what: str = "in use by another cra
         os.close(handle)
 
 
-def _acquire(handle: int, fault: str) -> str:
+def _acquire(handle: int, fault: str, patience_s: float) -> str:
     """Acquire the lock and return what stood there; the workers of a crawl that was killed release it in a moment."""
-    deadline = time.monotonic() + ORPHANS_S
+    began = time.monotonic()
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return _read(handle)
         except OSError:
             before = _read(handle)
-            if not _is_gone(before) or time.monotonic() > deadline:
+            patience = max(ORPHANS_S, patience_s) if _is_gone(before) else patience_s
+            if time.monotonic() - began >= patience:
                 raise CollectionError(f"{fault} (process {before or 'unknown'}): wait for it to end.") from None
         time.sleep(_RETRY_S)
 

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from support.make_collection import make_collection
 from support.webhook_server import webhook_server
 
 from lycosa import Collection
+from lycosa.collection.lock import lock
 from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog
 from lycosa.missions.records.alerts.alert_run import tell_alerts
 from lycosa.missions.records.alerts.difference import Part, as_text
@@ -279,6 +281,19 @@ def test_two_runs_at_once_send_one_mail(shop: Shop) -> None:
             assert process.exitcode == 0
         shop.verb("--send")
     assert len(mailbox.mails) == 1
+
+
+def test_a_run_waits_for_another_that_is_at_work(shop: Shop) -> None:
+    """It is not refused: the end of a round and a timer of the user meet easily."""
+    shop.put(price=10)
+    shop.tell()
+    shop.put(price=12)
+    with ThreadPoolExecutor() as pool:
+        with lock(shop.collection, name="alerts.lock"):
+            second = pool.submit(shop.tell)
+            with pytest.raises(TimeoutError):
+                second.result(0.3)
+        assert fields(second.result(60)) == [("price", "changed")]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,9 @@ from lycosa.missions.records.delivery import DeliveryReport, Outbox
 from lycosa.missions.records.readers import ReadersFile, load_readers
 from lycosa.output.wording import counted
 
+#: So long a run waits for another that looks at the same collection: a round's end and a timer of the user meet easily.
+_PATIENCE_S = 60.0
+
 
 class AlertRun(Struct):
     """What a run found: items that are new, messages that were queued, sentences for people."""
@@ -54,7 +57,8 @@ def tell_alerts(collection: Collection, store: RecordStore, file: ReadersFile, *
     alerts = read_alerts(file)
     log, outbox = AlertLog(store), Outbox(store)
     run = AlertRun()
-    with lock(collection.path, name="alerts.lock", what="being searched for alerts already"):
+    what = "being searched for alerts already"
+    with lock(collection.path, name="alerts.lock", what=what, patience_s=_PATIENCE_S):
         watches = [_Watch(alert, collection, store, log, from_start=from_start) for alert in alerts]
         found = [item for watch in watches for item in watch.find(run)]
         with store.transaction():
