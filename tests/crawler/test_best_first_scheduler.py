@@ -17,6 +17,7 @@ from lycosa.config.settings import KeepSettings, Mission, PolicySettings
 from lycosa.crawler.batch_commit import BatchTiming
 from lycosa.crawler.best_first_scheduler import BestFirstHosts, BestFirstScheduler
 from lycosa.crawler.target_loading import TargetLoader
+from lycosa.frontier.contract import Frontier
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.link_scoring import LinkScoring
@@ -156,12 +157,11 @@ def test_free_hands_wait_for_better_hosts(web: Web, tmp_path: Path) -> None:
     assert order["1"] < order["0"]
 
 
-def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
-    """A host that promises little goes when none that rests has better to offer; else, or meanwhile, it is held."""
-    mission = resolve_order(Mission(policy=PolicySettings(name="terms", focus=1.0)))
-    frontier = MemoryFrontier()
+def make_best_first(mission: Mission, frontier: Frontier) -> BestFirstScheduler:
+    """The scheduler of the only worker of a machine."""
+    mission = resolve_order(mission)
     timing = BatchTiming(SharedState(1, folder=""), 0, PendingBatch())
-    best_first = BestFirstScheduler(
+    return BestFirstScheduler(
         LinkScoring(mission, None),
         TargetLoader(frontier, timing),
         mission,
@@ -169,6 +169,11 @@ def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
         workers=1,
         make_queue=make_queue,
     )
+
+
+def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
+    """A host that promises little goes when none that rests has better to offer; else, or meanwhile, it is held."""
+    best_first = make_best_first(Mission(policy=PolicySettings(name="terms", focus=1.0)), MemoryFrontier())
     best, poor = host_queue("best", 0.9), host_queue("poor", 0.1)
     for each in (best, poor):
         each.targets.append(Target(1, 1, f"http://{each.host}.test/", each.host, score=each.promise))
@@ -189,17 +194,8 @@ def test_nothing_is_waited_for_when_no_better_host_has_anything() -> None:
 def test_the_only_worker_of_a_machine_learns_from_those_of_others() -> None:
     """It is not the only one of the crawl."""
     keep = KeepSettings(database="postgresql://db.test/crawls")
-    mission = resolve_order(Mission(policy=PolicySettings(name="learn"), keep=keep))
     frontier = MemoryFrontier()
-    timing = BatchTiming(SharedState(1, folder=""), 0, PendingBatch())
-    best_first = BestFirstScheduler(
-        LinkScoring(mission, None),
-        TargetLoader(frontier, timing),
-        mission,
-        frontier=frontier,
-        workers=1,
-        make_queue=make_queue,
-    )
+    best_first = make_best_first(Mission(policy=PolicySettings(name="learn"), keep=keep), frontier)
     best_first.begin()
     learned = Batch([], [], hosts=[], robots=[], trap_counts={}, weight_updates=[WeightUpdate(1, 1.0, 1.0)])
     frontier.commit(learned, owner="there:0", now=0.0)
@@ -209,17 +205,7 @@ def test_the_only_worker_of_a_machine_learns_from_those_of_others() -> None:
 
 def test_nobody_waits_for_a_host_that_rests_for_long() -> None:
     """One that failed and is tried again in ten seconds holds nothing up, however much it promises."""
-    mission = resolve_order(Mission(policy=PolicySettings(name="terms", focus=1.0)))
-    frontier = MemoryFrontier()
-    timing = BatchTiming(SharedState(1, folder=""), 0, PendingBatch())
-    best_first = BestFirstScheduler(
-        LinkScoring(mission, None),
-        TargetLoader(frontier, timing),
-        mission,
-        frontier=frontier,
-        workers=1,
-        make_queue=make_queue,
-    )
+    best_first = make_best_first(Mission(policy=PolicySettings(name="terms", focus=1.0)), MemoryFrontier())
     best, poor = host_queue("best", 0.9), host_queue("poor", 0.1)
     for each in (best, poor):
         each.targets.append(Target(1, 1, f"http://{each.host}.test/", each.host, score=each.promise))

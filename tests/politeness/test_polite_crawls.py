@@ -201,7 +201,7 @@ def test_nobody_here_is_waited_for_where_another_machine_has_the_host() -> None:
     partitions.hold([part_of("a.test")])
     owner.turn(2.0)
     assert guest.covers("a.test")
-    ForeignHosts(shared, 0, scheduler=queues, partitions=leased(), shares_crawl=True)  # after the owner has died
+    shared.clear(0)  # the owner has died, and another begins in its place
     assert not guest.covers("a.test")
 
 

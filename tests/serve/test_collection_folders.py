@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.serve.collection_folders import DEPTH, CollectionFolders, label_of, name_of
+from lycosa.serve.collection_folders import DEPTH, CollectionFolders, decode_name, name_of
 
 
 def make(folder: Path) -> Path:
@@ -30,7 +30,7 @@ def test_the_folder_itself_may_be_a_collection(tmp_path: Path) -> None:
     folder = make(tmp_path / "mine")
     assert CollectionFolders(folder).list() == {"mine": folder}
     strange = make(tmp_path / "a~1b")
-    assert label_of(name_of(strange, strange)) == "a~1b"
+    assert decode_name(name_of(strange, strange)) == "a~1b"
 
 
 def test_a_name_that_is_no_text_is_left_out(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from collections import deque
 
 from msgspec import Struct
 
-from lycosa.frontier.partitions import PARTITIONS, LeasedPartitions, part_of
+from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.model import Target
 from lycosa.politeness.host_queue import HostQueue
 from lycosa.politeness.host_scheduler import HostScheduler
@@ -51,7 +51,6 @@ class ForeignHosts:
         self._partitions = partitions
         self._shares_crawl = shares_crawl
         self._told: list[int] = []  # the partitions that others know to be ours
-        self._forget_predecessor()
         self._queue: deque[Target] = deque()
         self._count = int(time.time())  # no number comes twice, also after a worker was replaced
         self._requests: dict[int, _Request] = {}  # by channel
@@ -92,11 +91,6 @@ class ForeignHosts:
                 host_queue = self._scheduler.queue_of(request.target.host)
                 host_queue.robots_requests.append(request.target)
                 self._scheduler.enlist(host_queue)
-
-    def _forget_predecessor(self) -> None:
-        for part in range(PARTITIONS):
-            if self._shared.holder(part) == self._slot:
-                self._shared.put_holder(part, -1)
 
     def _tell_partitions(self) -> None:
         for part in set(self._told) - set(self._partitions.parts):

@@ -129,11 +129,14 @@ class SharedState:
         return texts
 
     def clear(self, worker: int) -> None:
-        """A worker begins: it has no requests for hosts of others, and is not idle."""
+        """A worker begins: it has no requests for hosts of others, holds no partition yet, and is not idle."""
         for cell in (Cell.IDLE, Cell.FOREIGN_REQUESTS):
             self.put(worker, cell, 0)
         for channel in range(CHANNELS):
             self.put_request(worker, channel, 0)
+        for part in range(PARTITIONS):
+            if self.holder(part) == worker:
+                self.put_holder(part, -1)
 
     def total(self, cell: Cell) -> float:
         return sum(self.get(worker, cell) for worker in range(self.workers))

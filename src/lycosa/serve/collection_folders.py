@@ -75,7 +75,7 @@ def name_of(root: Path, folder: Path) -> str:
     return path.replace("~", "~0").replace("/", "~1")
 
 
-def label_of(name: str) -> str:
+def decode_name(name: str) -> str:
     """The name of a collection as people read it: its path below the served folder."""
     return name.replace("~1", "/").replace("~0", "~")
 

@@ -18,7 +18,7 @@ from lycosa.collection.status import LastRun, killed_crawl, running_crawl
 from lycosa.config.toml_reader import parse_tables
 from lycosa.errors import CollectionError, Damaged, LycosaError
 from lycosa.model import State
-from lycosa.serve.collection_folders import label_of, refuse_strange_files
+from lycosa.serve.collection_folders import decode_name, refuse_strange_files
 from lycosa.serve.time_limits import limited_time
 from lycosa.serve.translations import mark
 
@@ -76,7 +76,7 @@ class CollectionSummaries:
 
     def read(self, name: str, folder: Path) -> CollectionSummary:
         """The summary of a collection; a problem with it is a part of it."""
-        unreadable = CollectionSummary(name=name, label=label_of(name), state="unreadable")
+        unreadable = CollectionSummary(name=name, label=decode_name(name), state="unreadable")
         try:
             refuse_strange_files(folder)
         except CollectionError as problem:
@@ -104,7 +104,7 @@ def read_summary(name: str, folder: Path) -> CollectionSummary:
     mission = read_mission_table(folder)
     missions, seeds = _texts(mission.get("missions")), _texts(mission.get("seeds"))[:3]
     ground = CollectionSummary(
-        name=name, label=label_of(name), state="running", missions=missions, seeds=seeds, process=process
+        name=name, label=decode_name(name), state="running", missions=missions, seeds=seeds, process=process
     )
     try:
         return _read_database(ground, folder)

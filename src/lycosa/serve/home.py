@@ -6,7 +6,7 @@ from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from lycosa.errors import LycosaError
-from lycosa.serve.collection_folders import label_of, name_of
+from lycosa.serve.collection_folders import decode_name, name_of
 from lycosa.serve.collection_summaries import CollectionSummary
 from lycosa.serve.crawl_form import CrawlForm, MissionOffer, check_form, offered_missions, read_form
 from lycosa.serve.crawl_processes import start_crawl
@@ -64,7 +64,7 @@ def _show(request: PageRequest, form: CrawlForm, *, status: int = 200) -> View:
     found = {
         name: folder
         for name, folder in request.server_state.folders.list().items()
-        if query.casefold() in label_of(name).casefold()
+        if query.casefold() in decode_name(name).casefold()
     }
     last_page = max(1, -(-len(found) // PAGE))
     page = _page_number(request.query.get("page", ""), last_page)

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError, LycosaError
 from lycosa.missions.web import NotFound, View
-from lycosa.serve.collection_folders import label_of, refuse_strange_files
+from lycosa.serve.collection_folders import decode_name, refuse_strange_files
 from lycosa.serve.server_state import ServerState
 from lycosa.serve.settings import ServeSettings
 from lycosa.serve.translations import Translator
@@ -111,7 +111,7 @@ class PageRequest:
     @property
     def label(self) -> str:
         """The name of the collection as people read it: its path below the served folder."""
-        return label_of(self.name)
+        return decode_name(self.name)
 
     def place(self, page: str) -> str:
         """The path of a page of the same collection, as `address` has it."""

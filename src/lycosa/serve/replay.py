@@ -21,9 +21,9 @@ from turbohtml import Document, Element, Namespace, Node, Text
 
 from lycosa import urls
 from lycosa.collection.collection import Collection, Page
+from lycosa.serve.bounded_reading import decode_start, first_bytes, read_start
 from lycosa.serve.page_detail import asked_round, asked_value
 from lycosa.serve.page_request import NotFound, PageRequest
-from lycosa.serve.page_starts import decode_start, first_bytes, read_start
 
 POLICY = (
     "sandbox allow-top-navigation-by-user-activation; default-src 'none'; img-src data:; style-src 'unsafe-inline';"

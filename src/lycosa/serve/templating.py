@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from lycosa import reasons
 from lycosa.output.table import printable
-from lycosa.serve.collection_folders import label_of
+from lycosa.serve.collection_folders import decode_name
 from lycosa.serve.collection_summaries import STATES
 from lycosa.serve.crawl_form import SCOPES, SETTINGS
 from lycosa.serve.page_request import PageRequest, collection_link, twin_path, with_query
@@ -49,7 +49,7 @@ def environment() -> Environment:
         "zone": lambda: time.strftime("%Z"),
         "meaning_of": meaning_of,
         "collection_link": collection_link,
-        "label_of": label_of,
+        "decode_name": decode_name,
         "with_query": with_query,
         "states": STATES,
         "scopes": SCOPES,

@@ -18,7 +18,7 @@ from lycosa.frontier.depths import Unpack
 from lycosa.frontier.lastmod_hints import HINTED
 from lycosa.frontier.page_events import KnownUrl, PageBefore
 from lycosa.frontier.partitions import host_key, part_of
-from lycosa.frontier.postgres.bulk_updates import AGAIN
+from lycosa.frontier.postgres.bulk_updates import TOUCH_IF_THERE
 from lycosa.frontier.postgres.connection import PostgresConnection
 from lycosa.frontier.postgres.counters import ShardedCounts
 from lycosa.frontier.postgres.depths import PostgresDepths
@@ -45,7 +45,7 @@ _HOSTS = """
 INSERT INTO host (part, host, name) SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::text[])
 ON CONFLICT (part, host) DO NOTHING"""
 _INBOX = f"""
-INSERT INTO inbox SELECT * FROM unnest(%s::smallint[], %s::bigint[]) {AGAIN}"""
+INSERT INTO inbox SELECT * FROM unnest(%s::smallint[], %s::bigint[]) {TOUCH_IF_THERE}"""
 _KNOWN = """
 SELECT url.id, url.n, url.state, url.reason, url.via, url.seed, url.score
 FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS asked (part, host, id) JOIN url USING (part, host, id)

@@ -45,10 +45,10 @@ _OPEN = """
 UPDATE url SET state = 0, reason = '', due = 0 FROM unnest(%s::smallint[], %s::bigint[]) AS opened (part, n)
 WHERE url.part = opened.part AND url.n = opened.n"""
 #: In an inbox: who reads it takes no row whose news are not there yet, and would find nothing for it.
-AGAIN = "ON CONFLICT (part, host) DO UPDATE SET host = excluded.host"
+TOUCH_IF_THERE = "ON CONFLICT (part, host) DO UPDATE SET host = excluded.host"
 _NOTIFY = f"""
 INSERT INTO inbox SELECT DISTINCT url.part, url.host
-FROM unnest(%s::smallint[], %s::bigint[]) AS opened (part, n) JOIN url USING (part, n) ORDER BY 1, 2 {AGAIN}"""
+FROM unnest(%s::smallint[], %s::bigint[]) AS opened (part, n) JOIN url USING (part, n) ORDER BY 1, 2 {TOUCH_IF_THERE}"""
 
 
 def wake_due(connection: PostgresConnection, parts: Iterable[int], now: float, *, keep_held: _KeepHeld) -> list[str]:

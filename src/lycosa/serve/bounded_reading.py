@@ -1,4 +1,4 @@
-"""Starts of stored pages, with a bound on what they hold in memory: a few bytes of an archive may become very many."""
+"""Bounded reading of stored pages: only their first bytes, as a few bytes of an archive may become very many."""
 
 from __future__ import annotations
 
