@@ -74,7 +74,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def summed(page: Any, text: str) -> None:
     """Wait until the sum above the list begins with a text."""
     page.wait_for_function(
-        "text => document.getElementById('sum').textContent.startsWith(text)", arg=text, timeout=5_000
+        "text => document.getElementById('sum').textContent.startsWith(text)", arg=text, timeout=20_000
     )
 
 

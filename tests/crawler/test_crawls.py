@@ -407,7 +407,7 @@ def test_kill_nine_loses_nothing(web: Web, tmp_path: Path, who: str) -> None:
         if who == "worker":
             assert running.wait(30) == 0
             break
-        running.wait(10)
+        running.wait(60)
     crawl(web, tmp_path / "c", "http://a.test/", "--workers", "2")
     assert len(stored(tmp_path / "c")) == 150
     assert rows(tmp_path / "c", "PRAGMA integrity_check") == [("ok",)]
@@ -479,7 +479,7 @@ def test_no_worker_outlives_its_supervisor(web: Web, tmp_path: Path) -> None:
         time.sleep(0.05)
     workers = [int(pid) for pid in Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()]
     running.kill()
-    running.wait(10)
+    running.wait(60)
     assert len(workers) == 2
     crawl(web, tmp_path / "c", "http://a.test/", "--workers", "2")
     for pid in workers:
@@ -497,7 +497,7 @@ def test_ctrl_c_finishes_and_continues(web: Web, tmp_path: Path) -> None:
     while len(web.asked) < 10:
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    said, _ = running.communicate(timeout=20)
+    said, _ = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "Interrupted" in said
     crawl(web, tmp_path / "c", "http://a.test/")
@@ -518,7 +518,7 @@ def test_a_closed_terminal_finishes_and_continues(web: Web, tmp_path: Path, agai
     for _ in range(again):
         os.killpg(running.pid, signal.SIGHUP)
         time.sleep(0.01)
-    said, _ = running.communicate(timeout=20)
+    said, _ = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "Interrupted" in said
     crawl(web, tmp_path / "c", "http://a.test/")
@@ -560,7 +560,7 @@ def test_a_collection_is_used_by_one_crawl_at_a_time(web: Web, tmp_path: Path) -
     said = crawl(web, tmp_path / "c", "http://a.test/", code=2)
     assert "in use by another crawl" in said
     first.send_signal(signal.SIGINT)
-    assert first.wait(20) == 130
+    assert first.wait(60) == 130
 
 
 def test_the_archive_is_whole(web: Web, tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_ctrl_c_finishes_the_batch(folder: Path, tmp_path: Path) -> None:
         assert time.monotonic() < limit
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Finishing what is under way" in err
     assert "Interrupted; `lycosa extract` continues from here." in out
@@ -227,7 +227,7 @@ def test_two_at_once_are_refused(folder: Path, tmp_path: Path) -> None:
     assert f"is being extracted from (process {first.pid})" in said
     first.send_signal(signal.SIGINT)
     first.send_signal(signal.SIGINT)
-    assert first.wait(20) == 130
+    assert first.wait(60) == 130
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_the_crawl_does_not_wait_for_slow_pages(web: Web, tmp_path: Path) -> Non
     time.sleep(1.0)
     children = list(descendants(process.pid))
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
     assert "Interrupted; `lycosa extract` continues from here." in out
     assert not any(is_alive(pid) for pid in children)
