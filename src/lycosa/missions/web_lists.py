@@ -7,8 +7,23 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from lycosa.errors import UsageError
+from lycosa.missions.web import WebRequest, read_number, rows_at_once
 
 FACET_VALUES = 15
+_ROWS = 100
+
+
+class ListPart(Struct, frozen=True):
+    """The part of a list that one page shows."""
+
+    page: int  # its number
+    pages: int
+    size: int  # rows on a page
+
+    @property
+    def offset(self) -> int:
+        """How many rows come before it."""
+        return (self.page - 1) * self.size
 
 
 class CountedFacet(Struct, frozen=True):
@@ -22,6 +37,13 @@ class CountedFacet(Struct, frozen=True):
 def count_pages(total: int, size: int) -> int:
     """How many pages a list has; an empty one has one."""
     return max(1, -(-total // size))
+
+
+def find_part(request: WebRequest, total: int) -> ListPart:
+    """The part that an address asks for, of a list of so many rows."""
+    size = rows_at_once(request, _ROWS)
+    pages = count_pages(total, size)
+    return ListPart(min(read_number(request.query, "page", 1, least=1), pages), pages, size)
 
 
 def read_page(query: Mapping[str, Sequence[str]], pages: int) -> int:

@@ -1,0 +1,107 @@
+"""Map: the boxes of services or layers over coastlines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from lycosa.missions.geo.bounds import Box
+from lycosa.missions.geo.inventory.listing import ServiceFilter
+from lycosa.missions.geo.web.filter_values import FilterValue, count_values
+from lycosa.missions.geo.web.known_services import KnownServices, known_services
+from lycosa.missions.geo.web.layer_list import search_layers
+from lycosa.missions.geo.web.map_drawing import (
+    WORLD,
+    MapDrawing,
+    area,
+    draw_box,
+    draw_map,
+    find_view,
+    read_view,
+    zoom_view,
+)
+from lycosa.missions.web import WebRequest
+
+MOST_SHAPES = 1_000  # boxes on one map, the largest first
+
+
+class MapShape(Struct, frozen=True):
+    """A box on the map, of a service or of a layer."""
+
+    title: str
+    type: str  # of the service
+    service: str  # its id
+    box: Box
+    path: str = ""  # as SVG draws it; empty for programs
+
+
+class MapPage(Struct, frozen=True):
+    """What the map shows."""
+
+    what: str  # "services" or "layers"
+    q: str
+    kinds: list[FilterValue]
+    view: Box
+    shapes: list[MapShape]
+    total: int  # of all that fit
+    without_box: int
+    zooms: dict[str, str]  # addresses of other views
+    drawing: MapDrawing | None = None  # none for programs
+    tiles: str = ""
+
+
+def make_map(request: WebRequest) -> MapPage:
+    """The map that the address asks for."""
+    known = known_services(request.collection)
+    what = "layers" if request.query.get("what", "") == "layers" else "services"
+    q, kind = request.query.get("q", "")[:200], request.query.get("kind", "")
+    things = [*_map_layers(known, q)] if what == "layers" else [*_map_services(known, q)]
+    kinds = count_values((thing[1] for thing in things), kind)
+    chosen = [thing for thing in things if not kind or thing[1] == kind]
+    boxed = sorted((thing for thing in chosen if thing[3]), key=lambda thing: -area(thing[3] or WORLD))
+    view = read_view(request.query.get("box", "")) or find_view(thing[3] for thing in boxed if thing[3])
+    drawing = None if request.as_json else draw_map(view, request.tiles)
+    shapes = [
+        MapShape(title, type_, service, box, draw_box(box, drawing.projection) if drawing else "")
+        for title, type_, service, box in boxed[:MOST_SHAPES]
+        if box
+    ]
+    return MapPage(
+        what=what,
+        q=q,
+        kinds=kinds,
+        view=view,
+        shapes=shapes,
+        total=len(chosen),
+        without_box=len(chosen) - len(boxed),
+        zooms={
+            name: request.here(box=_name_view(other))
+            for name, other in (
+                ("in", zoom_view(view, 0.5)),
+                ("out", zoom_view(view, 2.0)),
+                ("world", WORLD),
+            )
+        },
+        drawing=drawing,
+        tiles=request.tiles,
+    )
+
+
+_Thing = tuple[str, str, str, Box | None]  # title, type of the service, its id, box
+
+
+def _map_services(known: KnownServices, q: str) -> Iterable[_Thing]:
+    wanted = ServiceFilter(text=q)
+    for entry in known.entries:
+        if entry.sources and wanted.admits(entry):
+            yield entry.service.title or entry.service.endpoint, entry.service.type, entry.id, entry.service.box
+
+
+def _map_layers(known: KnownServices, q: str) -> Iterable[_Thing]:
+    for layer in search_layers(known.layers, q):
+        yield layer.item.title or layer.item.name, layer.entry.service.type, layer.entry.id, layer.item.box
+
+
+def _name_view(view: Box) -> str:
+    return ",".join(f"{side:.4f}" for side in view)
