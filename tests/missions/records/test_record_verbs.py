@@ -135,7 +135,7 @@ def test_records_are_asked_in_xquery_where_it_is_installed(albums: Path) -> None
         albums, "query", "--xquery", "for $a in /records/album order by $a/title descending return string($a/title)"
     )
     if found.code:
-        assert 'pip install "lycosa[xquery]"' in found.output
+        assert "pip install 'lycosa[xquery]'" in found.output
     else:
         assert [json.loads(line)["value"] for line in found.output.splitlines()][0] == "Ladies of the Canyon"
 

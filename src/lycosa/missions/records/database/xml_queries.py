@@ -90,10 +90,8 @@ def _wrong(query: str, problem: etree.XPathError) -> UsageError:
 
 def find_xquery(store: RecordStore, query: str) -> Answer:
     """What an XQuery finds in all records: they are the document, /records/KIND."""
-    try:
-        from saxonche import PySaxonApiError, PySaxonProcessor
-    except ImportError:
-        raise UsageError('XQuery needs saxonche, which is not installed: pip install "lycosa[xquery]".') from None
+    from saxonche import PySaxonApiError, PySaxonProcessor
+
     parts, size = [], 0
     for part in xml_parts(map(_without_rules, store.records())):
         parts.append(part)

@@ -20,6 +20,7 @@ import msgspec
 from lycosa import errors
 from lycosa.collection.collection import Collection
 from lycosa.errors import LycosaError, UsageError
+from lycosa.extras import need
 from lycosa.missions.records.database.store import open_store
 from lycosa.missions.records.database.xml_queries import Answer, find_xpath, find_xquery
 from lycosa.process import die_with_parent
@@ -57,6 +58,7 @@ def ask_xpath(collection: Collection, query: str, *, seconds: float = 0.0) -> An
 
 def ask_xquery(collection: Collection, query: str, *, seconds: float = 0.0) -> Answer:
     """What an XQuery finds in all records: they are the document, /records/KIND."""
+    need("saxonche", extra="xquery", what="XQuery")
     return _ask(XmlQuery(str(collection.path), "xquery", query, seconds, os.getpid()))
 
 
