@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from support.commit_moments import before_commit
 
 from lycosa import urls
 from lycosa.frontier.contract import PermitsGone
@@ -72,25 +73,11 @@ def fetched(frontier: PostgresFrontier, path: str, *leads_to: str) -> Outcome:
     return Outcome(row.row, HOST, State.FETCHED, http=200, at=1.0, page=page)
 
 
-def before_commit(frontier: PostgresFrontier, then: Callable[[], object]) -> None:
-    """Do something when the next transaction of a frontier is complete, right before it is committed."""
-    connection, waiting = frontier._connection, [then]
-    row = connection.row
-
-    def ask(statement: str, *values: Any) -> Any:
-        found = row(statement, *values)
-        if "pg_current_xact_id" in statement and waiting:
-            waiting.pop()()
-        return found
-
-    connection.row = ask  # type: ignore[method-assign]
-
-
 def test_news_of_a_host_come_again_when_they_were_read_before_they_were_there(open_machine: Open) -> None:
     """Else who has the host finds nothing new in it, and nobody tells it once more: the crawl waits for ever."""
     holder, one, two = holding(open_machine, "holder"), open_machine("one"), open_machine("two")
     put(one, link("1"))
-    before_commit(two, lambda: holder.inbox(ALL))
+    before_commit(two._connection, lambda: holder.inbox(ALL))
     put(two, link("2"))
     assert holder.inbox(ALL) == [HOST]
     assert holder.inbox(ALL) == []
@@ -194,7 +181,7 @@ def test_lessons_are_read_whoever_is_first(open_machine: Open) -> None:
         second.join(0.5)
         read()
 
-    before_commit(one, be_slow)
+    before_commit(one._connection, be_slow)
     put(one, weight_updates=[WeightUpdate(1, 1.0, 1.0)])
     second.join()
     read()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.commit_moments import before_commit
 from support.postgres_server import PostgresServer, running_server
 
 from lycosa import urls
@@ -48,19 +49,6 @@ def frontier(address: str, name: str) -> Iterator[PostgresFrontier]:
     one = PostgresFrontier(address, name, machine="here", uses_server_clock=False)
     yield one
     one.close()
-
-
-def before_commit(connection: PostgresConnection, then: Callable[[], object]) -> None:
-    """Do something when a transaction is complete, right before it is committed, once."""
-    row, waiting = connection.row, [then]
-
-    def ask(statement: str, *values: Any) -> Any:
-        found = row(statement, *values)
-        if "pg_current_xact_id" in statement and waiting:
-            waiting.pop()()
-        return found
-
-    connection.row = ask  # type: ignore[method-assign]
 
 
 def cut(connection: PostgresConnection) -> None:
