@@ -172,8 +172,11 @@ def read_hosts(index: ListIndex, *, start: str, limit: int, by_domain: bool) -> 
     places: dict[str, int] = {start: 0} if start else {}
     kept: list[GraphEdge] = []
     for (source, target), count in sums.most_common():
-        fresh = {source, target} - places.keys()
-        if len(places) + len(fresh) > limit or (len(kept) >= most_edges and not fresh):
+        if len(places) >= limit and len(kept) >= most_edges:
+            is_cut = True
+            break
+        fresh = (source not in places) + (target not in places)
+        if len(places) + fresh > limit or (len(kept) >= most_edges and not fresh):
             is_cut = True
             continue
         for end in (source, target):
