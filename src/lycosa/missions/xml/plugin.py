@@ -47,7 +47,7 @@ class XmlMission(PlainMission):
             WebPage("document", f"{views}:show_document"),
             WebPage("schemas", f"{views}:show_schemas", "Schemas"),
             WebPage("groups", f"{views}:show_groups", "Collections"),
-            WebPage("file", f"{views}:send_file", has_twin=False),
+            WebPage("file", "lycosa.missions.xml.web.export_files:send_file", has_twin=False),
         ]
 
     def graph(self, collection: Collection) -> AbstractContextManager[PropertyGraph] | None:

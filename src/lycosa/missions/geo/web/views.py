@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from functools import partial
-from pathlib import Path
-
-from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
 from lycosa.errors import UsageError
@@ -19,6 +14,7 @@ from lycosa.missions.geo.web.map_page import make_map
 from lycosa.missions.geo.web.service_detail import describe_service
 from lycosa.missions.geo.web.service_list import ServiceRow, list_services
 from lycosa.missions.web import View, WebRequest
+from lycosa.missions.web_files import send_made_file
 
 #: Files that can be had, each with what writes it, by its name in the address.
 _FILES = {
@@ -64,12 +60,8 @@ def send_file(request: WebRequest) -> FileResponse:
         raise UsageError(f"There is no file {name[:40]!r}; allowed: {', '.join(_FILES)}.")
     write, options = _FILES[name]
     chosen = {key: request.query.get(key, "")[:300] for key in ("kind", "state", "host")}
-    folder = tempfile.TemporaryDirectory(prefix="lycosa-serve-")
-    try:
-        target = Path(folder.name) / name
-        write(request.collection, str(target), options(**chosen))  # type: ignore[operator]
-    except BaseException:
-        folder.cleanup()
-        raise
-    media = "text/plain; charset=utf-8" if name.endswith((".csv", ".jsonl")) else "application/octet-stream"
-    return FileResponse(target, filename=name, media_type=media, background=BackgroundTask(partial(folder.cleanup)))
+    return send_made_file(
+        name,
+        lambda target: write(request.collection, str(target), options(**chosen)),  # type: ignore[operator]
+        media_type="text/plain; charset=utf-8" if name.endswith((".csv", ".jsonl")) else "application/octet-stream",
+    )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
 from lycosa.analysis import document_writers
@@ -15,6 +13,7 @@ from lycosa.analysis.document_exports import AddressOptions, DependencyOptions, 
 from lycosa.analysis.selection import opened_selection
 from lycosa.errors import UsageError
 from lycosa.missions.web import WebRequest
+from lycosa.missions.web_files import send_made_file
 from lycosa.missions.xml.report import make_report
 from lycosa.missions.xml.schema_export import export_schema
 from lycosa.output.html_page import write_page
@@ -26,15 +25,7 @@ def send_file(request: WebRequest) -> FileResponse:
     if name not in _FILES:
         raise UsageError(f"There is no file {name[:40]!r}; allowed: {', '.join(_FILES)}.")
     cluster = "/".join(filter(None, (query.get("cluster", ""), query.get("collection", ""))))
-    folder = tempfile.TemporaryDirectory(prefix="lycosa-serve-")
-    try:
-        target = Path(folder.name) / name
-        _FILES[name](request, target, cluster)
-    except BaseException:
-        folder.cleanup()
-        raise
-    media = "application/octet-stream"
-    return FileResponse(target, filename=name, media_type=media, background=BackgroundTask(folder.cleanup))
+    return send_made_file(name, lambda target: _FILES[name](request, target, cluster))
 
 
 def _write_report(request: WebRequest, target: Path, _: str) -> None:

@@ -1,15 +1,13 @@
-"""Views of the XML mission: the report, documents, one document with what it needs, schemas, collections, files."""
+"""Views of the XML mission: the report, documents, one document with what it needs, schemas, collections."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from msgspec import Struct
-from starlette.responses import FileResponse
 
 from lycosa.missions.web import View, WebRequest
 from lycosa.missions.xml.quarry import Xml
-from lycosa.missions.xml.web import export_files
 from lycosa.missions.xml.web.document_detail import describe_document
 from lycosa.missions.xml.web.document_list import list_documents
 from lycosa.missions.xml.web.findings import XmlFindings, XmlRow, open_findings
@@ -57,8 +55,3 @@ def show_groups(request: WebRequest) -> View:
 def _show(request: WebRequest, view: Callable[[XmlFindings], View]) -> View:
     with open_findings(request.folder, Xml.name) as found:
         return View("not_analysed.html", NoFindings()) if found is None else view(found)
-
-
-def send_file(request: WebRequest) -> FileResponse:
-    """An export as a file, by its `?name=`; documents and lists may be of one collection, a schema has its `&url=`."""
-    return export_files.send_file(request)
