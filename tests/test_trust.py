@@ -53,7 +53,7 @@ ALLOWED = {
         "subprocess",
     ): "our own interpreter with our own module, options from a list, no shell",
     (
-        "missions/documents/text/postscript.py",
+        "missions/documents/reading/postscript.py",
         "subprocess",
     ): "Ghostscript in its safe mode, in a killable worker, no shell",
 }

@@ -21,9 +21,9 @@ from pathlib import Path
 import pycrfsuite
 from lxml import etree
 
-from lycosa.missions.documents.header.line_model import LINES_MAX, MODEL_FILE, features, label_lines
-from lycosa.missions.documents.text.layout import Line
-from lycosa.missions.documents.text.letters import RAISED
+from lycosa.missions.documents.front_page.line_model import LINES_MAX, MODEL_FILE, features, label_lines
+from lycosa.missions.documents.reading.layout import Line
+from lycosa.missions.documents.reading.letters import RAISED
 
 Page = list[tuple[Line, str]]
 

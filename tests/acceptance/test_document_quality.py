@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from lycosa.missions.documents.header.reading import read_facts
+from lycosa.missions.documents.front_page.reading import read_facts
 from lycosa.missions.documents.model import DocumentFacts
 
 pytestmark = pytest.mark.acceptance

@@ -26,7 +26,7 @@ from support.make_collection import make_collection
 from lycosa import Collection
 from lycosa.frontier import link_codec
 from lycosa.missions.documents.catalogue import open_catalogue
-from lycosa.missions.documents.header.reading import read_facts
+from lycosa.missions.documents.front_page.reading import read_facts
 from lycosa.missions.documents.model import DocumentFacts, DocumentLink, Evidence, Finding, PageFacts, Person
 
 _GIVEN = [

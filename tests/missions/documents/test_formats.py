@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from lycosa.missions.documents.formats import format_by_suffix, format_of
-from lycosa.missions.documents.header.reading import read_facts
+from lycosa.missions.documents.front_page.reading import read_facts
 from lycosa.parse import read
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

@@ -11,8 +11,8 @@ from lycosa.missions.documents.evidence.similarity import (
     smith_waterman,
 )
 from lycosa.missions.documents.pages.organisations import find_organisations
-from lycosa.missions.documents.text.emails import decode_cloudflare, find_emails, is_address, is_impersonal
-from lycosa.missions.documents.text.names import find_names, judge_name
+from lycosa.missions.documents.reading.emails import decode_cloudflare, find_emails, is_address, is_impersonal
+from lycosa.missions.documents.reading.names import find_names, judge_name
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.evidence.similarity import same_person
 from lycosa.missions.documents.model import DocumentDescription, KnownPerson, MailAddress
+from lycosa.missions.documents.reading.words import fold
 from lycosa.missions.documents.settings import DocumentSettings
-from lycosa.missions.documents.text.words import fold
 from lycosa.output.destination import opened
 from lycosa.output.export_folder import write_folder
 from lycosa.output.table import write

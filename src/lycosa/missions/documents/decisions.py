@@ -21,7 +21,7 @@ from lycosa.collection.side_database import translated
 from lycosa.errors import CollectionError, UsageError
 from lycosa.missions.documents.evidence.similarity import same_person
 from lycosa.missions.documents.model import Author, DocumentDescription, Evidence, Finding, MailAddress
-from lycosa.missions.documents.text.emails import is_address
+from lycosa.missions.documents.reading.emails import is_address
 
 NAME = "decisions.db"
 _VERSION = 1

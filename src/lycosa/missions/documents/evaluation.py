@@ -22,7 +22,7 @@ from rapidfuzz import fuzz
 from lycosa import urls
 from lycosa.errors import UsageError
 from lycosa.missions.documents.evidence.similarity import same_person
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 
 SINGLE = ("title", "language", "category", "subcategory")
 SEVERAL = ("authors", "affiliations", "emails", "keywords")

@@ -15,7 +15,7 @@ from lycosa.collection.collection import Collection
 from lycosa.collection.property_graph import GraphRow, NodeTable, PropertyGraph, RelationTable
 from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
 from lycosa.missions.documents.model import DocumentDescription
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 
 #: Characters of a page's or document's text that a node carries.
 TEXT_CHARS = 4_000

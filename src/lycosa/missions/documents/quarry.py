@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from lycosa.missions.documents.formats import format_by_suffix, format_of
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
@@ -55,7 +55,7 @@ class Documents(Quarry):
     def extract(self, doc: Doc) -> Iterable[Record]:
         """What a document, or a page, says: one record."""
         if found := format_of(doc):
-            from lycosa.missions.documents.header.reading import read_facts
+            from lycosa.missions.documents.front_page.reading import read_facts
 
             yield Record("document", msgspec.to_builtins(read_facts(doc.body, format=found)))
         elif doc.tree is not None:

@@ -19,8 +19,8 @@ from lycosa.missions.documents.evidence.similarity import (
     surname_keys,
 )
 from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
-from lycosa.missions.documents.text.emails import is_impersonal
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.emails import is_impersonal
+from lycosa.missions.documents.reading.words import fold
 
 #: Similarity of names from which two mentions may be of one person.
 SAME = 0.75

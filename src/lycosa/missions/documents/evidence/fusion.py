@@ -38,9 +38,9 @@ from lycosa.missions.documents.model import (
     Person,
     Source,
 )
+from lycosa.missions.documents.reading.names import find_names, judge_name
+from lycosa.missions.documents.reading.words import fold
 from lycosa.missions.documents.settings import DocumentSettings
-from lycosa.missions.documents.text.names import find_names, judge_name
-from lycosa.missions.documents.text.words import fold
 
 #: Kinds that teachers of a course write for it.
 _TEACHING = frozenset({"exercises", "exam", "notes", "slides"})

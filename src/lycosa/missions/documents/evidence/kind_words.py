@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 
 #: Folded words and phrases, one or several a line; of two that match, the one that stands first counts.
 _KINDS = {

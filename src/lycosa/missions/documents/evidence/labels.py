@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from lycosa.errors import UsageError
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 
 _RULE = re.compile(r"\s*([^:/\[\]]+?)\s*(?:/\s*([^:/\[\]]+?)\s*)?(?:\[\s*(\d+)\s*\]\s*)?:\s*(.+)", re.DOTALL)
 _CHARS = 2_000

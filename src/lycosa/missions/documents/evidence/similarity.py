@@ -13,7 +13,7 @@ from functools import lru_cache
 from rapidfuzz.distance import OSA
 
 from lycosa import urls
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 
 #: Titles and degrees before or after a name.
 TITLES = frozenset(

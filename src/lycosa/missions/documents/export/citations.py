@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from lycosa.missions.documents.export.dublin_core import inverted
 from lycosa.missions.documents.model import DocumentDescription
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 
 _ENTRIES = {
     "article": "article",

@@ -69,8 +69,8 @@ def inverted(name: str) -> str:
 
 def _given_count(parts: list[str]) -> int:
     """How many of the parts of a name are given names."""
-    from lycosa.missions.documents.text.names import given_names
-    from lycosa.missions.documents.text.words import fold
+    from lycosa.missions.documents.reading.names import given_names
+    from lycosa.missions.documents.reading.words import fold
 
     known = given_names()
     count = 1

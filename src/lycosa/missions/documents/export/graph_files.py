@@ -14,7 +14,7 @@ from lycosa.missions.documents.export.dublin_core import fit_xml
 from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.graph import author_key
 from lycosa.missions.documents.model import DocumentDescription
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 
 _GRAPHML = {"STRING": "string", "INT64": "long", "DOUBLE": "double", "BOOLEAN": "boolean"}
 _NEO4J = {"STRING": "string", "INT64": "long", "DOUBLE": "double", "BOOLEAN": "boolean"}

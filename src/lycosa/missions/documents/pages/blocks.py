@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.missions.documents.text.emails import decode_cloudflare
+from lycosa.missions.documents.reading.emails import decode_cloudflare
 from lycosa.parse import Doc
 
 #: Elements that begin a block of their own; a row of a table, with all its cells, is one block.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 
 #: Words that begin the name of an organisation in Romance languages, and those that may end it in Germanic ones.
 _FIRST = (

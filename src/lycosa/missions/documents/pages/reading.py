@@ -15,9 +15,9 @@ from lycosa.missions.documents.formats import format_by_suffix
 from lycosa.missions.documents.model import DocumentLink, Evidence, Finding, PageFacts, Person, Role
 from lycosa.missions.documents.pages.blocks import Block, read_blocks
 from lycosa.missions.documents.pages.organisations import find_organisations
-from lycosa.missions.documents.text.emails import find_emails, is_address, is_impersonal
-from lycosa.missions.documents.text.names import FoundName, find_names, judge_name
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.emails import find_emails, is_address, is_impersonal
+from lycosa.missions.documents.reading.names import FoundName, find_names, judge_name
+from lycosa.missions.documents.reading.words import fold
 from lycosa.parse import Doc
 
 MAX_PEOPLE = 500

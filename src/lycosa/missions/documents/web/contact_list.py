@@ -16,7 +16,7 @@ from lycosa.missions.documents.contacts import (
     sheet_row,
 )
 from lycosa.missions.documents.decisions import permissions
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 from lycosa.missions.documents.web.current_catalogue import kept_catalogue, prepare_catalogue
 from lycosa.missions.web_lists import count_pages
 from lycosa.output.table import Format, write

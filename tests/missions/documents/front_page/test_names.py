@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.missions.documents.header.names import name_score, split_names
-from lycosa.missions.documents.text.letters import RAISED
+from lycosa.missions.documents.front_page.names import name_score, split_names
+from lycosa.missions.documents.reading.letters import RAISED
 
 
 @pytest.mark.parametrize(

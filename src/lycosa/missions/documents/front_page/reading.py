@@ -7,23 +7,23 @@ import re
 from msgspec import structs
 from rapidfuzz import fuzz
 
-from lycosa.missions.documents.header.abstracts import find_abstract, find_keywords
-from lycosa.missions.documents.header.covers import read_cover
-from lycosa.missions.documents.header.emails import find_emails
-from lycosa.missions.documents.header.kinds import recognise_kind
-from lycosa.missions.documents.header.language import identify_language
-from lycosa.missions.documents.header.line_model import label_lines
-from lycosa.missions.documents.header.names import name_score, split_names
-from lycosa.missions.documents.header.people import Institution, Named, once, read_details, read_header, same_person
-from lycosa.missions.documents.header.references import DOI, find_references
-from lycosa.missions.documents.header.rights import find_rights
-from lycosa.missions.documents.header.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places
-from lycosa.missions.documents.header.titles import TitleCandidate, find_titles
-from lycosa.missions.documents.header.vocabulary import SECTION
+from lycosa.missions.documents.front_page.abstracts import find_abstract, find_keywords
+from lycosa.missions.documents.front_page.covers import read_cover
+from lycosa.missions.documents.front_page.emails import find_emails
+from lycosa.missions.documents.front_page.kinds import recognise_kind
+from lycosa.missions.documents.front_page.language import identify_language
+from lycosa.missions.documents.front_page.line_model import label_lines
+from lycosa.missions.documents.front_page.names import name_score, split_names
+from lycosa.missions.documents.front_page.people import Institution, Named, once, read_details, read_header, same_person
+from lycosa.missions.documents.front_page.references import DOI, find_references
+from lycosa.missions.documents.front_page.rights import find_rights
+from lycosa.missions.documents.front_page.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places
+from lycosa.missions.documents.front_page.titles import TitleCandidate, find_titles
+from lycosa.missions.documents.front_page.vocabulary import SECTION
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
-from lycosa.missions.documents.text.layout import Layout, Line
-from lycosa.missions.documents.text.letters import fold, plain
-from lycosa.missions.documents.text.reading import read_layout
+from lycosa.missions.documents.reading.layout import Layout, Line
+from lycosa.missions.documents.reading.letters import fold, plain
+from lycosa.missions.documents.reading.reading import read_layout
 
 HEAD_CHARS = 20_000
 LINE_CHARS_MAX = 1000  # no printed line has more: what does is hostile, or a paragraph

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.header.names import name_score, split_names
-from lycosa.missions.documents.header.people import (
+from lycosa.missions.documents.front_page.names import name_score, split_names
+from lycosa.missions.documents.front_page.people import (
     CONTACT,
     NO_HEADER,
     NO_PLACE_LABEL,
@@ -18,11 +18,11 @@ from lycosa.missions.documents.header.people import (
     names_and_places,
     tidy_place,
 )
-from lycosa.missions.documents.header.roles import role_after, role_of, role_within
-from lycosa.missions.documents.header.vocabulary import DEGREE, INSTITUTION, SECTION
+from lycosa.missions.documents.front_page.roles import role_after, role_of, role_within
+from lycosa.missions.documents.front_page.vocabulary import DEGREE, INSTITUTION, SECTION
 from lycosa.missions.documents.model import Role
-from lycosa.missions.documents.text.layout import Line
-from lycosa.missions.documents.text.letters import fold, join_lines, plain
+from lycosa.missions.documents.reading.layout import Line
+from lycosa.missions.documents.reading.letters import fold, join_lines, plain
 
 
 def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Named], list[Institution]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.header.vocabulary import (
+from lycosa.missions.documents.front_page.vocabulary import (
     ADDRESS,
     GIVEN_NAMES,
     HONORIFIC,
@@ -12,8 +12,8 @@ from lycosa.missions.documents.header.vocabulary import (
     NOT_NAMES,
     PARTICLES,
 )
-from lycosa.missions.documents.text.letters import RAISED, fold
-from lycosa.missions.documents.text.names import is_numbered
+from lycosa.missions.documents.reading.letters import RAISED, fold
+from lycosa.missions.documents.reading.names import is_numbered
 
 #: Marks that tie a name to a footnote or an affiliation.
 MARK = re.compile(

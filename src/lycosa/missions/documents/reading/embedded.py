@@ -6,7 +6,7 @@ import re
 
 from lxml import etree
 
-from lycosa.missions.documents.text.letters import clean
+from lycosa.missions.documents.reading.letters import clean
 
 PACKET_MAX = 500_000
 VALUE_MAX = 2000

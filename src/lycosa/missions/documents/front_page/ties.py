@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rapidfuzz import fuzz
 
-from lycosa.missions.documents.header.people import Institution, Named
-from lycosa.missions.documents.text.layout import Line
-from lycosa.missions.documents.text.letters import fold, plain
+from lycosa.missions.documents.front_page.people import Institution, Named
+from lycosa.missions.documents.reading.layout import Line
+from lycosa.missions.documents.reading.letters import fold, plain
 
 _ORCID = re.compile(r"\b(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\b")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from lycosa.missions.documents.model import Evidence, Finding
-from lycosa.missions.documents.text.layout import Line
-from lycosa.missions.documents.text.letters import fold, join_lines, plain
+from lycosa.missions.documents.reading.layout import Line
+from lycosa.missions.documents.reading.letters import fold, join_lines, plain
 
 _CC_ADDRESS = re.compile(
     r"creativecommons\.org/(?:licenses/(by(?:-(?:nc|nd|sa)){0,2})|publicdomain/(zero|mark))(?:/(\d\.\d))?"

@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from lycosa.missions.documents.header.language import identify_language
-from lycosa.missions.documents.header.vocabulary import ABSTRACT, KEYWORDS, OTHER_TERMS, REFERENCES, SECTION, STOP_WORDS
+from lycosa.missions.documents.front_page.language import identify_language
+from lycosa.missions.documents.front_page.vocabulary import (
+    ABSTRACT,
+    KEYWORDS,
+    OTHER_TERMS,
+    REFERENCES,
+    SECTION,
+    STOP_WORDS,
+)
 from lycosa.missions.documents.model import Evidence, Finding
-from lycosa.missions.documents.text.layout import Line
-from lycosa.missions.documents.text.letters import fold, join_lines, plain
+from lycosa.missions.documents.reading.layout import Line
+from lycosa.missions.documents.reading.letters import fold, join_lines, plain
 
 ABSTRACT_LINES_MAX = 70
 ABSTRACT_CHARS_MAX = 5000

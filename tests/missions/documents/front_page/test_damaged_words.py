@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.documents.header.reading import facts_of
+from lycosa.missions.documents.front_page.reading import facts_of
 from lycosa.missions.documents.model import Box
-from lycosa.missions.documents.text.layout import Layout, Line
-from lycosa.missions.documents.text.letters import RAISED
+from lycosa.missions.documents.reading.layout import Layout, Line
+from lycosa.missions.documents.reading.letters import RAISED
 
 PIECES = [
     *("Ana", "Ruiz", "de", "la", "Universidad", "University of", "Director:", "Tesis", "Abstract", "Palabras clave:"),

@@ -10,7 +10,7 @@ from typing import Any
 
 from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.model import Box
-from lycosa.missions.documents.text.layout import Layout, Line
+from lycosa.missions.documents.reading.layout import Layout, Line
 
 #: What is read of one document.
 MAX_CHARS = 10_000_000

@@ -17,10 +17,10 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from lycosa.missions.documents.model import Box
-from lycosa.missions.documents.text.embedded import read_embedded
-from lycosa.missions.documents.text.layout import Layout, Line
-from lycosa.missions.documents.text.letters import ACCENTS, RAISED, clean, compose
-from lycosa.missions.documents.text.order import Segment, order_page
+from lycosa.missions.documents.reading.embedded import read_embedded
+from lycosa.missions.documents.reading.layout import Layout, Line
+from lycosa.missions.documents.reading.letters import ACCENTS, RAISED, clean, compose
+from lycosa.missions.documents.reading.order import Segment, order_page
 from lycosa.parse.pdf import CHARS_MAX
 
 FIRST_PAGES = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from lycosa.missions.documents.text.layout import Layout
+from lycosa.missions.documents.reading.layout import Layout
 
 _SECONDS = 60
 _MAX_BYTES = 200 << 20
@@ -13,7 +13,7 @@ _MAX_BYTES = 200 << 20
 
 def read_postscript(body: bytes, /) -> Layout:
     """The layout of a PostScript document; without Ghostscript `problem` says what to install."""
-    from lycosa.missions.documents.text.pdf import read_pdf
+    from lycosa.missions.documents.reading.pdf import read_pdf
 
     program = shutil.which("gs")
     if program is None:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from lycosa.missions.documents.text.words import fold
+from lycosa.missions.documents.reading.words import fold
 
 _TITLE = r"(?:Dr|Dra|Prof|Profa|Lic|Ing|Mag|Mg|MSc|Sr|Sra|Mr|Mrs|Ms|Doctor|Doctora|Profesor|Profesora|D|Dña|Don|Doña)"
 _PART = r"[A-ZÀ-ÖØ-ÞĀ-Ž][a-zß-öø-ÿā-ž]+(?:[-'’][A-ZÀ-ÖØ-Þa-zß-öø-ÿ][a-zß-öø-ÿ]+)*"

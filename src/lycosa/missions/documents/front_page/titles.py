@@ -9,11 +9,11 @@ from collections import Counter
 from msgspec import Struct
 from rapidfuzz import fuzz
 
-from lycosa.missions.documents.header.names import name_score, split_names
-from lycosa.missions.documents.header.roles import role_of
-from lycosa.missions.documents.header.vocabulary import ABSTRACT, DEGREE, INSTITUTION, KEYWORDS, REFERENCES, SECTION
-from lycosa.missions.documents.text.layout import Layout, Line
-from lycosa.missions.documents.text.letters import fold, join_lines, plain
+from lycosa.missions.documents.front_page.names import name_score, split_names
+from lycosa.missions.documents.front_page.roles import role_of
+from lycosa.missions.documents.front_page.vocabulary import ABSTRACT, DEGREE, INSTITUTION, KEYWORDS, REFERENCES, SECTION
+from lycosa.missions.documents.reading.layout import Layout, Line
+from lycosa.missions.documents.reading.letters import fold, join_lines, plain
 
 _FURNITURE = re.compile(
     r"https?:|www\.|@|\bissn\b|\bisbn\b|\bdoi\b|\bvol\.? ?\d|\bpp?\. ?\d|\b(?:19|20)\d\d\)?$|©|arxiv:|copyright|"

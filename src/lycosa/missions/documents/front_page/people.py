@@ -6,9 +6,9 @@ import re
 
 from msgspec import Struct
 
-from lycosa.missions.documents.header.names import MARK, MEMBERSHIP, name_score, split_names, tidy_name
-from lycosa.missions.documents.header.roles import role_of
-from lycosa.missions.documents.header.vocabulary import (
+from lycosa.missions.documents.front_page.names import MARK, MEMBERSHIP, name_score, split_names, tidy_name
+from lycosa.missions.documents.front_page.roles import role_of
+from lycosa.missions.documents.front_page.vocabulary import (
     ABSTRACT,
     ADDRESS,
     DEGREE,
@@ -19,8 +19,8 @@ from lycosa.missions.documents.header.vocabulary import (
     SECTION,
 )
 from lycosa.missions.documents.model import Role
-from lycosa.missions.documents.text.layout import Line
-from lycosa.missions.documents.text.letters import RAISED, fold, join_lines, plain
+from lycosa.missions.documents.reading.layout import Line
+from lycosa.missions.documents.reading.letters import RAISED, fold, join_lines, plain
 
 CONTACT = re.compile(r"@|\[at\]|\(at\)|\barroba\b|https?:|www\.|\btel[.:]|\bfax\b|orcid|e-?mail|correo|phone", re.I)
 NO_HEADER = re.compile(

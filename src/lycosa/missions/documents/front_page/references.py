@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.header.vocabulary import REFERENCES
+from lycosa.missions.documents.front_page.vocabulary import REFERENCES
 from lycosa.missions.documents.model import CitedWork
-from lycosa.missions.documents.text.letters import fold, join_lines, plain
+from lycosa.missions.documents.reading.letters import fold, join_lines, plain
 
 ENTRIES_MAX = 600
 ENTRY_CHARS_MAX = 900

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.pdf_files import Words, lines_down, make_pdf
 
-from lycosa.missions.documents.header.reading import read_facts
+from lycosa.missions.documents.front_page.reading import read_facts
 
 PROSE = "we show that the proposed method improves on known solutions in all the cases that were studied"
 

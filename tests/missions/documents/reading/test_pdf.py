@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.pdf_files import Words, lines_down, make_pdf
 
-from lycosa.missions.documents.text.letters import RAISED
-from lycosa.missions.documents.text.pdf import read_pdf
-from lycosa.missions.documents.text.reading import read_layout
+from lycosa.missions.documents.reading.letters import RAISED
+from lycosa.missions.documents.reading.pdf import read_pdf
+from lycosa.missions.documents.reading.reading import read_layout
 
 PROSE = "the quick brown fox jumps over the lazy dog and goes on its way"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from lycosa.missions.documents.text.layout import Layout
+from lycosa.missions.documents.reading.layout import Layout
 
 
 class LayoutReader(Protocol):
@@ -14,25 +14,25 @@ class LayoutReader(Protocol):
 
 
 def _pdf(body: bytes, /) -> Layout:
-    from lycosa.missions.documents.text.pdf import read_pdf  # PDFium is loaded where it is used
+    from lycosa.missions.documents.reading.pdf import read_pdf  # PDFium is loaded where it is used
 
     layout = read_pdf(body)
     if layout.image_pages and not layout.lines:
-        from lycosa.missions.documents.text.ocr import recognise_text
+        from lycosa.missions.documents.reading.ocr import recognise_text
 
         return recognise_text(body, layout)
     return layout
 
 
 def _ps(body: bytes, /) -> Layout:
-    from lycosa.missions.documents.text.postscript import read_postscript
+    from lycosa.missions.documents.reading.postscript import read_postscript
 
     return read_postscript(body)
 
 
 def _office(format: str) -> LayoutReader:
     def read(body: bytes, /) -> Layout:
-        from lycosa.missions.documents.text.office import read_office
+        from lycosa.missions.documents.reading.office import read_office
 
         return read_office(body, format=format)
 

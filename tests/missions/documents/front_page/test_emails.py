@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.missions.documents.header.emails import find_emails
-from lycosa.missions.documents.header.ties import address_fits, mend_underscore
+from lycosa.missions.documents.front_page.emails import find_emails
+from lycosa.missions.documents.front_page.ties import address_fits, mend_underscore
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lycosa.missions.documents.header.names import split_names
-from lycosa.missions.documents.header.vocabulary import (
+from lycosa.missions.documents.front_page.names import split_names
+from lycosa.missions.documents.front_page.vocabulary import (
     ABSTRACT,
     ADDRESS,
     DEGREE,
@@ -20,8 +20,8 @@ from lycosa.missions.documents.header.vocabulary import (
     REFERENCES,
     SECTION,
 )
-from lycosa.missions.documents.text.layout import Line
-from lycosa.missions.documents.text.letters import RAISED, fold, plain
+from lycosa.missions.documents.reading.layout import Line
+from lycosa.missions.documents.reading.letters import RAISED, fold, plain
 
 MODEL_FILE = Path(__file__).with_name("lines.crfsuite")
 #: Lines of a first page that the model looks at: a header seldom has more.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.header.names import name_score, split_names, tidy_name
-from lycosa.missions.documents.header.vocabulary import alternatives
+from lycosa.missions.documents.front_page.names import name_score, split_names, tidy_name
+from lycosa.missions.documents.front_page.vocabulary import alternatives
 from lycosa.missions.documents.model import Role
-from lycosa.missions.documents.text.letters import fold, plain
+from lycosa.missions.documents.reading.letters import fold, plain
 
 #: The labels of each role, without accents.
 _LABELS: dict[Role, str] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from lycosa.missions.documents.model import Box
-from lycosa.missions.documents.text.layout import Layout, Line
+from lycosa.missions.documents.reading.layout import Layout, Line
 
 #: Pages of a document that are read: its header is on the first ones.
 MAX_PAGES = 2
