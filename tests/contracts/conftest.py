@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.memory_frontier import MemoryFrontier
 from support.postgres_server import PostgresServer, find_programs, running_server
 
 from lycosa.frontier.contract import Frontier
-from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 

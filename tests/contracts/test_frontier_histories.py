@@ -15,10 +15,10 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 from support.frontier_histories import Player, Step, differences, histories
+from support.memory_frontier import MemoryFrontier
 from support.postgres_server import PostgresServer
 
 from lycosa.frontier.contract import Frontier
-from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.key_index import MOST
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from support.crawl_runs import command, crawl, rows
 from support.loopback import Reply, Web, html
+from support.memory_frontier import MemoryFrontier
 from support.service_site import GEO, WMS, services
 
 from lycosa.config.settings import KeepSettings, Mission, PolicySettings
@@ -18,7 +19,6 @@ from lycosa.crawler.batch_commit import BatchTiming
 from lycosa.crawler.best_first_scheduler import BestFirstHosts, BestFirstScheduler
 from lycosa.crawler.target_loading import TargetLoader
 from lycosa.frontier.contract import Frontier
-from lycosa.frontier.memory import MemoryFrontier
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.link_scoring import LinkScoring
 from lycosa.judge.priority.policy_factory import resolve_order

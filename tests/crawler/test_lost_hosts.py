@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.memory_frontier import MemoryFrontier
 
 from lycosa import clock, urls
 from lycosa.archive.writer import ArchiveWriter
@@ -17,7 +18,6 @@ from lycosa.config.loading import load
 from lycosa.crawler.run import _late_seeds
 from lycosa.crawler.worker import Worker, WorkerPlace
 from lycosa.frontier.contract import PermitsGone
-from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.browser_choice import BrowserChoice

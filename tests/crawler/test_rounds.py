@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 from support.loopback import Asked, Reply, Web, html
+from support.memory_frontier import MemoryFrontier
 
 from lycosa.config.settings import LimitSettings, RecrawlSettings
 from lycosa.crawler import rounds
-from lycosa.frontier.memory import MemoryFrontier
 
 FAST = (
     "--delay", "0", "--per-host", "4", "--workers", "1", "--set", "fetch.retry_delay_s=0.05",

@@ -15,10 +15,10 @@ import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.memory_frontier import MemoryFrontier
 
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier.contract import Frontier
-from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.partitions import PARTITIONS, host_key, part_of, spans
 from lycosa.frontier.seen import Seen
 from lycosa.frontier.sqlite import schema
