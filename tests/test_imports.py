@@ -69,6 +69,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "analysis": (
         *GROUND, "collection", "config", "export", "extract", "frontier.sqlite", "output", "parse",
     ),
+    "lists": (*GROUND, "collection", "frontier.sqlite", "output"),
     "lab": (
         *GROUND, "archive", "collection", "config", "extract", "fetch", "judge.admission", "judge.priority", "parse",
         "quarry",

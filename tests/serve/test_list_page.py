@@ -192,7 +192,7 @@ def test_a_collection_that_cannot_be_written_has_lists(tmp_path: Path) -> None:
     """The index is then kept as long as the server runs."""
     from support.make_collection import make_collection
 
-    from lycosa.serve.list_index import index_folder
+    from lycosa.lists.index import index_folder
 
     folder = make_collection(tmp_path / "c", [("https://a.example/", "text/html", b"<title>A</title>")])
     assert index_folder(folder) == folder

@@ -19,9 +19,9 @@ from lycosa.collection.property_graph import PropertyGraph
 from lycosa.frontier import link_codec
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
+from lycosa.lists.index import ListIndex
 from lycosa.serve.graph_layout import lay_out
 from lycosa.serve.link_index import find_sources
-from lycosa.serve.list_index import ListIndex
 
 MOST_NODES = 5000
 MOST_EDGES = 25_000

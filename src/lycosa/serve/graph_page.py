@@ -10,6 +10,8 @@ from msgspec import Struct
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.explain.why import explain
+from lycosa.lists.index import index_folder, opened_index
+from lycosa.lists.indexed_query import read_count
 from lycosa.missions import registry
 from lycosa.missions.api import brings
 from lycosa.serve.graph_data import (
@@ -21,8 +23,6 @@ from lycosa.serve.graph_data import (
     read_pages,
     read_property_graph,
 )
-from lycosa.serve.list_index import index_folder, opened_index
-from lycosa.serve.list_queries import read_count
 from lycosa.serve.page_request import PageRequest, View
 from lycosa.serve.translations import mark
 

@@ -27,9 +27,9 @@ from lycosa.collection.collection import Collection
 from lycosa.collection.lock import lock
 from lycosa.collection.reading_source import mark_source
 from lycosa.errors import CollectionError, LycosaError
+from lycosa.lists.index import index_folder, opened_index
 from lycosa.missions import registry
 from lycosa.serve.link_index import refresh_links
-from lycosa.serve.list_index import index_folder, opened_index
 
 NICE = 15
 SMALL_URLS = 3000  # of a collection whose lists are brought up to date before they are shown

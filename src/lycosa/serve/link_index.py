@@ -19,7 +19,7 @@ from lycosa.collection.graph import InLink
 from lycosa.collection.side_database import translated
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import schema
-from lycosa.serve.list_index import ListIndex
+from lycosa.lists.index import ListIndex
 
 MOST_LINKS = 30_000_000  # that are indexed; beyond them the pages that are left are not
 _STRIDE = 5000

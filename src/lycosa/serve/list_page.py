@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
+from lycosa.lists.definition import LISTS, ListDefinition
+from lycosa.lists.files import FILE_TYPES, send_file
+from lycosa.lists.index import index_folder, opened_index
+from lycosa.lists.indexed_query import ListQuery, read_choice
 from lycosa.serve.indexing import IndexState
-from lycosa.serve.list_definitions import LISTS, ListDefinition
-from lycosa.serve.list_files import FILE_TYPES, send_file
-from lycosa.serve.list_index import index_folder, opened_index
-from lycosa.serve.list_queries import ListQuery, read_choice
 from lycosa.serve.page_request import NotFound, PageRequest, View, with_query
 from lycosa.serve.translations import mark
 

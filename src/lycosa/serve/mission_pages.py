@@ -16,9 +16,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from lycosa.errors import LycosaError, UsageError
+from lycosa.lists.files import FILE_TYPES, send_structs
 from lycosa.missions import registry
 from lycosa.missions.api import WebPage
-from lycosa.serve.list_files import FILE_TYPES, send_structs
 from lycosa.serve.page_request import NotFound, PageRequest, PageRoute, View, ViewFunction
 from lycosa.serve.translations import Translator, mission_translator
 

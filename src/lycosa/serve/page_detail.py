@@ -20,15 +20,15 @@ from lycosa.explain.why import Host, Why, explain
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
+from lycosa.lists.definition import LISTS
+from lycosa.lists.index import index_folder, opened_index
+from lycosa.lists.indexed_query import Choice, ListFacet, ListQuery, read_count
 from lycosa.missions.records.database import RecordVersion, open_store
 from lycosa.missions.records.database.tables import NAME as RECORDS_NAME
 from lycosa.quarry import Quarry
 from lycosa.serve.bounded_reading import decode_start, find_problem, read_start
 from lycosa.serve.link_index import count_inlinks, list_inlinks
-from lycosa.serve.list_definitions import LISTS
-from lycosa.serve.list_index import index_folder, opened_index
 from lycosa.serve.list_page import LABELS
-from lycosa.serve.list_queries import Choice, ListFacet, ListQuery, read_count
 from lycosa.serve.page_request import NotFound, PageRequest, View
 from lycosa.serve.translations import mark
 

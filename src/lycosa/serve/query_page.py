@@ -10,9 +10,9 @@ from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from lycosa.errors import UsageError
+from lycosa.lists.files import FILE_TYPES, send_rows
 from lycosa.serve.graph_data import MOST_NODES, GraphEdge, GraphNode, GraphPart, place_nodes
 from lycosa.serve.graph_page import has_own_graph
-from lycosa.serve.list_files import FILE_TYPES, send_rows
 from lycosa.serve.page_request import PageRequest, View
 from lycosa.serve.query_process import LANGUAGES, SECONDS, QueryAnswer, QueryTask, run_query
 from lycosa.serve.saved_queries import TEXT_CHARS, SavedQuery, delete_query, load_saved, save_query

@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from lycosa.analysis.search import MARK, SearchIndex, read_question
 from lycosa.errors import UsageError
+from lycosa.lists.index import index_folder
+from lycosa.lists.indexed_query import read_count
 from lycosa.missions import registry
 from lycosa.serve.indexing import IndexState
-from lycosa.serve.list_index import index_folder
-from lycosa.serve.list_queries import read_count
 from lycosa.serve.page_request import PageRequest, View
 
 _SHOWN = 20

@@ -16,11 +16,11 @@ from msgspec import Struct, json, structs
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from lycosa.collection.collection import Collection
+from lycosa.lists.definition import ListDefinition
+from lycosa.lists.index import index_folder, opened_index
+from lycosa.lists.indexed_query import Choice, ListQuery, fetch_rows
 from lycosa.output.parquet import write_parquet
 from lycosa.output.table import distinct_names, write
-from lycosa.serve.list_definitions import ListDefinition
-from lycosa.serve.list_index import index_folder, opened_index
-from lycosa.serve.list_queries import Choice, ListQuery, fetch_rows
 
 FILE_TYPES = {
     "csv": "text/csv; charset=utf-8",

@@ -21,8 +21,8 @@ from msgspec import Struct
 from lycosa.collection.collection import Collection
 from lycosa.collection.side_database import translated
 from lycosa.errors import UsageError
-from lycosa.serve.list_definitions import ListDefinition
-from lycosa.serve.list_index import ListIndex
+from lycosa.lists.definition import ListDefinition
+from lycosa.lists.index import ListIndex
 
 SMALL = 20_000  # items of a selection that are sorted whole
 WALK = 25_000  # items that a walk looks at

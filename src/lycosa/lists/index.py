@@ -22,7 +22,7 @@ import msgspec
 from lycosa.collection.collection import Collection
 from lycosa.collection.reading_source import mark_source
 from lycosa.collection.side_database import open_versioned, translated
-from lycosa.serve.list_definitions import LISTS, ListDefinition
+from lycosa.lists.definition import LISTS, ListDefinition
 
 NAME = "serve.db"
 #: Raised when a table or a definition changes.

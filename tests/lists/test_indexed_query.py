@@ -13,10 +13,10 @@ from support.make_collection import add, make_collection
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.frontier.sqlite import schema
-from lycosa.serve import list_queries
-from lycosa.serve.list_definitions import LISTS, PAGES, URLS
-from lycosa.serve.list_index import NAME, ListIndex, opened_index
-from lycosa.serve.list_queries import Choice, ListQuery, read_choice
+from lycosa.lists import indexed_query
+from lycosa.lists.definition import LISTS, PAGES, URLS
+from lycosa.lists.index import NAME, ListIndex, opened_index
+from lycosa.lists.indexed_query import Choice, ListQuery, read_choice
 
 HOSTS = 7
 COUNT = 600
@@ -90,9 +90,9 @@ def test_paging_gives_each_item_once_and_in_order(
 ) -> None:
     """Whichever of the three ways finds them, and also where a walk ends before a page is full."""
     if way != "whole":
-        monkeypatch.setattr(list_queries, "SMALL", 0)
-        monkeypatch.setattr(list_queries, "_MERGED", 400 if way == "merge" else 0)
-        monkeypatch.setattr(list_queries, "WALK", 50)
+        monkeypatch.setattr(indexed_query, "SMALL", 0)
+        monkeypatch.setattr(indexed_query, "_MERGED", 400 if way == "merge" else 0)
+        monkeypatch.setattr(indexed_query, "WALK", 50)
     for filters in CHOICES:
         where = " AND ".join(
             f"{'host.name' if name == 'host' else f'CAST(url.{name} AS TEXT)'} IN ({str(list(values))[1:-1]})"
