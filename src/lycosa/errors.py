@@ -6,7 +6,8 @@
     ├── NothingFetched       4   no seed could be fetched
     ├── Partial              7   done, but for what its text names
     └── CollectionError      2   a collection that is locked, newer, not writable
-        └── Damaged          2   its database cannot be read; a crawl makes it anew from the archive
+        ├── Damaged          2   its database cannot be read; a crawl makes it anew from the archive
+        └── BeingMade        2   what is derived from it is not complete yet
 
 Content of the network never raises: what is wrong with it becomes a recorded reason.
 """
@@ -42,3 +43,12 @@ class CollectionError(LycosaError):
 
 class Damaged(CollectionError):
     pass
+
+
+class BeingMade(CollectionError):
+    """What is derived from a collection is being made, so nobody can tell yet what there is and what is not."""
+
+    retry_after_s = 3
+
+    def __init__(self, said: str = "This is being made from the collection: ask again in a moment.") -> None:
+        super().__init__(said)

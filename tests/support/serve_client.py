@@ -20,6 +20,8 @@ from msgspec.structs import replace
 from lycosa.serve.server import listen, make_server
 from lycosa.serve.settings import ServeSettings
 
+_PATIENCE_S = 120.0
+
 
 @dataclass
 class PageAnswer:
@@ -39,9 +41,13 @@ class PageAnswer:
 
 
 class ServeClient:
-    """A client of one server; it keeps no cookies."""
+    """A client of one server; it keeps no cookies.
+
+    It asks again as long as the server says that something is being made, unless it `is_patient` no more.
+    """
 
     def __init__(self, port: int) -> None:
+        self.is_patient = True
         self.port = port
         self.address = f"http://127.0.0.1:{port}"
 
@@ -64,6 +70,17 @@ class ServeClient:
 
     def request(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> PageAnswer:
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            answer = self._request_once(method, path, headers=headers, body=body)
+            is_made = answer.status != 503 or "retry-after" not in answer.headers
+            if is_made or not self.is_patient or time.monotonic() > deadline:
+                return answer
+            time.sleep(0.2)
+
+    def _request_once(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None, body: bytes | None
     ) -> PageAnswer:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:

@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.collection.reading_source import mark_source
-from lycosa.errors import LycosaError
+from lycosa.errors import BeingMade, LycosaError
 
 NICE = 10
 _WAIT_S = 5.0
@@ -45,12 +45,24 @@ class _Run(Struct):
         return True
 
 
+class RefreshState(Struct, frozen=True):
+    """How far a refresh is: whether what it keeps is of the collection as it is now, and whether it is at work."""
+
+    is_current: bool
+    is_running: bool
+
+    def require(self, *, is_complete: bool, is_empty: bool) -> None:
+        """Refuse to tell that there is nothing, or only a part, while it is being made."""
+        if self.is_running and (is_empty or not is_complete):
+            raise BeingMade
+
+
 _runs: dict[tuple[str, Path], _Run] = {}
 _lock = threading.Lock()
 
 
-def refresh_in_background(module: str, folder: Path, *, wait_s: float = _WAIT_S) -> bool:
-    """Have a module bring up to date what it keeps for a collection; True: it is that of the collection as it is now.
+def refresh_in_background(module: str, folder: Path, *, wait_s: float = _WAIT_S) -> RefreshState:
+    """Have a module bring up to date what it keeps for a collection; how far it is.
 
     The caller waits only for a process that began less than `wait_s` ago.
     """
@@ -65,7 +77,8 @@ def refresh_in_background(module: str, folder: Path, *, wait_s: float = _WAIT_S)
             )
             run = _runs[key] = _Run(process, mark, time.monotonic())
     left = max(0.0, run.began + wait_s - time.monotonic())
-    return run.wait(left) and run.process.returncode == 0 and run.mark == mark
+    has_ended = run.wait(left)
+    return RefreshState(has_ended and run.process.returncode == 0 and run.mark == mark, not has_ended)
 
 
 def _is_time(run: _Run) -> bool:

@@ -24,7 +24,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from lycosa.errors import LycosaError
+from lycosa.errors import BeingMade, LycosaError
 from lycosa.extract.quarry_loader import only_missions
 from lycosa.output.table import printable
 from lycosa.serve.collection_folders import CollectionFolders
@@ -114,7 +114,10 @@ def _run_view(line: PageRoute, request: PageRequest) -> Response:
             return found if isinstance(found, Response) else _respond(request, found)
     except LycosaError as problem:
         is_change = line.method not in SAFE_METHODS
-        return _respond(request, describe_error(problem, can_open=request.can_open, is_change=is_change))
+        answer = _respond(request, describe_error(problem, can_open=request.can_open, is_change=is_change))
+        if isinstance(problem, BeingMade):
+            answer.headers["retry-after"] = str(problem.retry_after_s)
+        return answer
     except Exception:
         lines = traceback.format_exc().splitlines()  # they may hold what the network brought
         print(*map(printable, lines), sep="\n", file=sys.stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from lycosa.errors import CollectionError, Damaged, DiskFull, LycosaError, UsageError
+from lycosa.errors import BeingMade, CollectionError, Damaged, DiskFull, LycosaError, UsageError
 from lycosa.serve.page_request import NotFound, View
 from lycosa.serve.translations import mark
 
@@ -59,6 +59,8 @@ def _describe(problem: LycosaError, *, can_open: bool, is_change: bool) -> tuple
         return 404, *_BY_STATUS[404]
     if isinstance(problem, Damaged):
         return 503, mark("This collection is damaged"), mark("Continue its crawl: it makes the database anew.")
+    if isinstance(problem, BeingMade):
+        return 503, mark("This is not ready yet"), mark("Load the page again in a moment.")
     if isinstance(problem, CollectionError) and is_change:
         return 503, mark("This was not done"), mark("Nothing was changed: see to what is said here, then try again.")
     if isinstance(problem, CollectionError) and can_open:

@@ -83,7 +83,7 @@ def has_own_graph(request: PageRequest) -> bool:
 
 
 def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozenset[str], limit: int) -> GraphPart:
-    request.server_state.indexing.prepare(request.folder)
+    state = request.server_state.indexing.prepare(request.folder)
     collection = request.collection
     if by == "mission":
         with registry.graph_of(collection) as graph:
@@ -92,6 +92,7 @@ def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozen
             around = request.link("graph", by="mission", start=node.label)  # of what has no page: an author
             node.address = request.link("page", url=node.address) if node.address else around
         return part
+    state.require(links=True)
     start = _find_start(collection, by, start)
     with opened_index(index_folder(request.folder)) as index:
         if by == "page":

@@ -26,7 +26,7 @@ from lycosa.analysis.search import NAME, SearchIndex
 from lycosa.collection.collection import Collection
 from lycosa.collection.lock import lock
 from lycosa.collection.reading_source import mark_source
-from lycosa.errors import CollectionError, LycosaError
+from lycosa.errors import BeingMade, CollectionError, LycosaError
 from lycosa.lists.index import index_folder, opened_index
 from lycosa.missions import registry
 from lycosa.serve.link_index import refresh_links
@@ -49,6 +49,13 @@ class IndexState(Struct, frozen=True):
     pages: int  # whose words are indexed
     at: float  # when the lists were last brought up to date; 0: never
     problem: str = ""
+    has_links: bool = True  # whether it knows all links
+
+    def require(self, *, links: bool = False) -> None:
+        """Refuse to tell what there is while the lists, or the links, were never completely indexed."""
+        if self.at and (self.has_links or not links):
+            return
+        raise CollectionError(self.problem) if self.problem else BeingMade()
 
 
 class Indexing:
@@ -71,17 +78,18 @@ class Indexing:
                         with self._lock:
                             index.refresh(collection)
                             list(refresh_links(index, collection))
+                            index.set_meta(linked=1)
             at, lists = float(index.meta("at") or 0), float(index.meta("share") or 0)
             pages = int(index.meta("pages") or 0)
             words, problem = str(index.meta("words") or ""), str(index.meta("problem") or "")
-            is_current = index.is_current(folder)
+            is_current, has_links = index.is_current(folder), bool(index.meta("linked"))
         mark = mark_source(folder)
-        if words != mark or not is_current:
+        if words != mark or not is_current or not has_links:
             self._start(folder, place, mark)
         running = self._is_running(folder)
         indexed = pages if words == mark else count_indexed(place)
         share = 1.0 if words == mark else min(indexed / pages, 1.0) if pages else 0.0
-        return IndexState(running, 1.0 if at else lists, share, indexed, at, problem)
+        return IndexState(running, 1.0 if at else lists, share, indexed, at, problem, has_links)
 
     def close(self) -> None:
         """End the processes; what they did is kept."""
@@ -125,6 +133,7 @@ def bring_up_to_date(folder: Path, place: Path) -> None:
         index.set_meta(share=1.0, problem="")
         for _ in refresh_links(index, collection):
             pass
+        index.set_meta(linked=1)
         words = SearchIndex(collection, registry.analyzer_of(collection.mission), place=place)
         try:
             (pages,) = next(collection.rows("SELECT count(*) FROM page"))

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct
-from msgspec.structs import replace
 from starlette.responses import Response
 
 from lycosa.lists.definition import LISTS, ListDefinition
@@ -119,7 +118,7 @@ def download(request: PageRequest) -> Response:
         kinds = ", ".join(f"{each}.{type_}" for each in LISTS for type_ in FILE_TYPES)
         raise NotFound(f"There is no file {request.path['file'][:100]}; there is {kinds}.")
     one = LISTS[name]
-    request.server_state.indexing.prepare(request.folder)
+    request.server_state.indexing.prepare(request.folder).require()
     choice = read_choice(one, query_lists(request))
     return send_file(request.folder, one, choice, ending, name=f"{request.label.replace('/', '-')}-{name}")
 
@@ -136,8 +135,7 @@ def _show(request: PageRequest, one: ListDefinition) -> View:
     query = query_lists(request)
     choice = read_choice(one, query)
     state = request.server_state.indexing.prepare(request.folder)
-    if not state.at:  # nothing can be sorted or counted yet
-        choice = replace(choice, filters={}, words="", sort="")
+    state.require()
     with opened_index(index_folder(request.folder)) as index:
         page = ListQuery(index, one, choice).read(request.collection)
     place = quote(request.address, safe="/~")

@@ -116,7 +116,7 @@ class PageView(Struct):
     links: list[OutLink] = []
     link_count: int = 0
     inlinks: list[InLink] = []
-    inlink_count: int = 0
+    inlink_count: int | None = 0  # None: they are not all known yet
     records: list[PageRecord] = []
     history: list[VersionedRecord] = []
     parts: dict[str, str] = field(default_factory=lambda: PARTS)
@@ -130,7 +130,7 @@ class UrlView(Struct):
     why: Why | None
     has_page: bool
     inlinks: list[InLink]
-    inlink_count: int
+    inlink_count: int | None  # None: they are not all known yet
     problem: str = ""
 
 
@@ -175,10 +175,7 @@ def show_page(request: PageRequest) -> View:
         links = page.links
         view.link_count = len(links)
         view.links = [OutLink(*link) for link in links[:_SHOWN_LINKS]]
-        request.server_state.indexing.prepare(request.folder)
-        with opened_index(index_folder(request.folder)) as index:
-            view.inlink_count = count_inlinks(index, page.url)
-            view.inlinks = list(list_inlinks(index, collection, page.url, limit=_SHOWN_LINKS))
+        view.inlink_count, view.inlinks = _find_inlinks(request, page.url)
     elif part == "records":
         view.records = list(_records(collection, view))
         view.history = list(_history(collection, page.url))
@@ -291,12 +288,18 @@ def show_url(request: PageRequest) -> View:
         why = explain(collection, asked[:20_000], quarry=_quarry(collection))
     except UsageError as problem:
         return View("url.html", UrlView(asked, "", None, False, [], 0, str(problem)), 400)
-    request.server_state.indexing.prepare(request.folder)
-    with opened_index(index_folder(request.folder)) as index:
-        count = count_inlinks(index, why.url)
-        found = list(list_inlinks(index, collection, why.url, limit=_SHOWN_LINKS))
+    count, found = _find_inlinks(request, why.url)
     has_page = why.fate is not None and why.fate.page is not None
     return View("url.html", UrlView(asked, conclude(why), why, has_page, found, count))
+
+
+def _find_inlinks(request: PageRequest, url: str) -> tuple[int | None, list[InLink]]:
+    """How many pages link to a URL, and some of them; None while the links are being indexed."""
+    if not request.server_state.indexing.prepare(request.folder).has_links:
+        return None, []
+    with opened_index(index_folder(request.folder)) as index:
+        found = list_inlinks(index, request.collection, url, limit=_SHOWN_LINKS)
+        return count_inlinks(index, url), list(found)
 
 
 def _quarry(collection: Collection) -> Quarry | None:
@@ -331,7 +334,7 @@ def show_host(request: PageRequest) -> View:
             "SELECT key, count FROM tally WHERE host = ? ORDER BY count DESC, key LIMIT 50", [host_key(name)]
         )
     )
-    request.server_state.indexing.prepare(request.folder)
+    request.server_state.indexing.prepare(request.folder).require()
     with opened_index(index_folder(request.folder)) as index:
         page = ListQuery(index, LISTS["urls"], Choice(filters={"host": (name,)}, limit=1)).read(collection)
     facets = [facet for facet in page.facets if facet.name != "host"]

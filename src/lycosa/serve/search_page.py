@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from lycosa.analysis.search import MARK, SearchIndex, read_question
-from lycosa.errors import UsageError
+from lycosa.errors import BeingMade, UsageError
 from lycosa.lists.index import index_folder
 from lycosa.lists.indexed_query import read_count
 from lycosa.missions import registry
@@ -59,6 +59,8 @@ def show_search(request: PageRequest) -> View:
     index = SearchIndex(collection, registry.analyzer_of(collection.mission), place=index_folder(request.folder))
     try:
         view.total = index.count(question)
+        if not view.total and state.words < 1 and not state.problem:
+            raise BeingMade
         view.ranked = _RANKED if view.total > _RANKED else 0
         view.nothing = "" if view.total else index.explain_nothing(question)
         skip = (view.page - 1) * _SHOWN

@@ -76,6 +76,11 @@ class Catalogue:
         return None if row is None else apply_corrections(_decode(row), self._corrections)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether it was ever made to its end."""
+        return bool(self._state)
+
+    @property
     def state(self) -> str:
         """A short text that is another one when anything in the catalogue has changed."""
         return f"{self._state} {hashlib.sha256(_encode(self._corrections)).hexdigest()[:16]}"

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 from lxml import etree
 from support.command_line import run
+from support.held_processes import held_processes
 from support.serve_client import PageAnswer, ServeClient, serving
 
 from lycosa.collection.collection import Collection
@@ -241,3 +242,36 @@ def test_every_node_of_the_graph_leads_on(client: ServeClient) -> None:
     around = client.get(author["address"].replace("/graph?", "/graph.json?")).json["part"]
     assert author["key"] in {node["key"] for node in around["nodes"]} and around["edges"]
     assert all(node["address"] for node in nodes)
+
+
+_BEING_MADE = [
+    "",
+    "index.json",
+    "index.csv",
+    f"document?url={quote(SHEET, safe='')}",
+    f"document.json?url={quote(SHEET, safe='')}",
+    "contacts",
+    "contacts.json",
+    "contacts.csv",
+    "oai?verb=ListRecords&metadataPrefix=oai_dc",
+    "oai?verb=ListSets",
+    "oai/granted?verb=ListIdentifiers&metadataPrefix=oai_dc",
+]
+
+
+def test_no_document_is_missing_while_the_catalogue_is_made(client: ServeClient, tmp_path: Path) -> None:
+    """Neither people, programs nor harvesters hear of none: they are told to ask again, and what they send waits."""
+    with held_processes(tmp_path / "held") as let_go:
+        client.is_patient = False
+        for path in _BEING_MADE:
+            answer = client.get(f"{PAGES}/{path}")
+            assert (answer.status, "retry-after" in answer.headers) == (503, True), path
+        correction = {"url": BROKEN, "field": "title", "value": "Apuntes"}
+        assert client.post(f"{PAGES}/correct", correction).status == 503
+        assert client.post(f"{PAGES}/decide", {"author": "Luis Gil", "state": "refused"}).status == 503
+        let_go()
+        client.is_patient = True
+        assert client.get(f"{PAGES}/index.json").json["total"] == 9
+        assert client.post(f"{PAGES}/correct", correction).status == 303
+        for path in _BEING_MADE:
+            assert client.get(f"{PAGES}/{path}").status == 200, path

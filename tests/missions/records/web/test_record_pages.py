@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.command_line import run
+from support.held_processes import held_processes
 from support.make_collection import make_collection
 from support.serve_client import ServeClient, serving
 
@@ -181,3 +183,24 @@ def test_records_have_one_tab(client: ServeClient) -> None:
         assert names.count("Records") == 1 and names.index("Records") == names.index("Hosts") + 1
         assert '"/c/press/m/records/"' in tabs and '"/c/press/records"' not in tabs
     assert client.get("/c/press/records").status == 200
+
+
+_BEING_MADE = ["", "index.json", "records.csv", "records.jsonl", "records.parquet", "stories.json", "health.json"]
+
+
+def test_no_record_is_missing_while_they_are_taken_over(served: Path, tmp_path: Path) -> None:
+    """Neither records, stories nor measures are told of as none; and what came later is told of as not shown yet."""
+    with serving(served) as client, held_processes(tmp_path / "held") as let_go:
+        client.is_patient = False
+        for path in _BEING_MADE:
+            answer = client.get(f"{PRESS}/{path}")
+            assert (answer.status, "retry-after" in answer.headers) == (503, True), path
+        let_go()
+        client.is_patient = True
+        assert client.get(f"{PRESS}/index.json").json["total"] == 10
+        for path in _BEING_MADE:
+            assert client.get(f"{PRESS}/{path}").status == 200, path
+    shutil.copytree(served / "press", served / "later")
+    with serving(served) as client, held_processes(tmp_path / "again"):
+        whole = client.get(f"{PRESS.replace('press', 'later')}/index.json").json
+        assert whole["total"] == 10 and not whole["is_current"]

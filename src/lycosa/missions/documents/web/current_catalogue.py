@@ -39,7 +39,13 @@ _lock = threading.Lock()
 
 def prepare_catalogue(collection: Collection) -> bool:
     """Have the catalogue made where it is due, for a short while; whether it is that of now."""
-    return refresh_in_background(_MODULE, collection.path)
+    state = refresh_in_background(_MODULE, collection.path)
+    with open_catalogue(collection, renew=False) as catalogue:
+        state.require(is_complete=catalogue.is_complete, is_empty=not catalogue.count(unwanted=True))
+        if catalogue.is_complete:
+            return state.is_current
+    with open_catalogue(collection):  # what made it failed, and this meets the same and says so
+        return True
 
 
 @contextmanager

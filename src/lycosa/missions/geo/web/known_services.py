@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from lycosa.collection.collection import Collection
 from lycosa.collection.reading_source import mark_source
-from lycosa.errors import CollectionError
+from lycosa.errors import BeingMade, CollectionError
 from lycosa.missions.background_refresh import refresh_in_background, run_refresh
 from lycosa.missions.geo.check.check_history import last_outcomes
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
@@ -94,7 +94,7 @@ def known_services(collection: Collection) -> KnownServices:
     if (folder / NAME).exists():
         found = _read(folder)
     elif os.access(folder, os.W_OK):
-        raise CollectionError("The services of this collection are being gathered: open the page again in a moment.")
+        raise BeingMade
     else:
         found = _gather(collection)
     with _lock:

@@ -15,13 +15,21 @@ from lycosa.missions.records.web.list_tables import keep_lists
 
 _MODULE = "lycosa.missions.records.web.current_store"
 
+#: The rows that stand in the database once all of it was there.
+_IS_COMPLETE = "SELECT 1 FROM meta WHERE key = 'shown'"
+
 
 @contextmanager
 def shown_store(collection: Collection) -> Iterator[tuple[RecordStore, bool]]:
     """The store, and whether it is that of now."""
-    is_current = refresh_in_background(_MODULE, collection.path)
+    state = refresh_in_background(_MODULE, collection.path)
     with open_store(collection, refresh=False) as store:
-        yield store, is_current
+        rows = (
+            next(store.rows(sql), None) for sql in ("SELECT 1 FROM meta WHERE key = 'shown'", "SELECT 1 FROM record")
+        )
+        is_complete, has_records = (row is not None for row in rows)
+        state.require(is_complete=is_complete or store.connection.readonly("main"), is_empty=not has_records)
+        yield store, state.is_current
 
 
 @contextmanager
@@ -49,6 +57,7 @@ def _refresh(folder: Path) -> None:
             if not store.connection.readonly("main"):
                 keep_lists(store)
                 refresh_stories(store)
+                store.connection.execute("INSERT OR REPLACE INTO meta VALUES ('shown', 1)")
 
 
 if __name__ == "__main__":

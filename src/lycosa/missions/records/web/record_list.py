@@ -226,8 +226,8 @@ def list_records(collection: Collection, query: Mapping[str, Sequence[str]]) -> 
 def write_records(collection: Collection, query: Mapping[str, Sequence[str]], form: Format) -> IO[bytes]:
     """All records that an address chooses, as a temporary file that stands at its beginning."""
     choice = _Choice(query)
-    out = tempfile.TemporaryFile(prefix="lycosa-records-")  # noqa: SIM115  the caller closes it
     with shown_store(collection) as (store, _):
+        out = tempfile.TemporaryFile(prefix="lycosa-records-")  # noqa: SIM115  the caller closes it
         selection = _Selection(store, choice)
         known = _fields(store, selection)
         columns = tuple(name for name in choice.columns if name in known) or known
