@@ -15,8 +15,7 @@ from support.loopback import Web, html
 
 from lycosa import crawl
 from lycosa.api import SHORT
-from lycosa.config.crawl_keywords import CrawlKeywords
-from lycosa.config.settings import Mission
+from lycosa.config.settings import CrawlKeywords, Mission
 from lycosa.errors import UsageError
 
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 from msgspec.structs import replace
 
 from lycosa.collection import collection as stored
-from lycosa.config.crawl_keywords import CrawlKeywords
 from lycosa.config.fields import field_at, is_table, nearest
 from lycosa.config.loading import OPTIONS, load
 from lycosa.config.mission_files import find_mission, find_own
 from lycosa.config.mission_table import hunting
 from lycosa.config.seeds import read_seeds
-from lycosa.config.settings import Mission
+from lycosa.config.settings import CrawlKeywords, Mission
 from lycosa.errors import LycosaError, NothingFetched, UsageError
 from lycosa.export.files import write_requested_exports
 from lycosa.extract.quarry_loader import find_name, loading

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from lycosa import urls
 from lycosa.config.settings import Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Batch, Discovery, Outcome, PageRow, State

@@ -16,8 +16,7 @@ from support.loopback import Reply, Web, html
 
 from lycosa.archive.reader import iter_records
 from lycosa.cli.main import VERBS, main
-from lycosa.config.command_options import SETTINGS
-from lycosa.config.loading import OPTIONS
+from lycosa.config.loading import OPTIONS, SETTINGS
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.export.page_index import read_index
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.config.fields import all_fields, dotted, env_name
-from lycosa.config.loading import OPTIONS, LoadedMission, describe, load
-from lycosa.config.secrets import MASK, without_secrets
+from lycosa.config.host_rules import MASK, without_secrets
+from lycosa.config.loading import OPTIONS, LoadedMission, load
+from lycosa.config.setting_docs import describe
 from lycosa.config.settings import (
     AgentSettings,
     ExtractSettings,
@@ -24,7 +25,7 @@ from lycosa.config.settings import (
     TrapSettings,
     UrlSettings,
 )
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.errors import UsageError
 
 SECRETIVE = r"""

@@ -11,7 +11,7 @@ from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
 from lycosa.config.setting_docs import meanings, table
 from lycosa.config.settings import LimitSettings, Mission
-from lycosa.config.toml_reader import find_lines
+from lycosa.config.toml import find_lines
 from lycosa.config.value_parsers import (
     ConnectTo,
     Wrong,

@@ -13,7 +13,7 @@ from lycosa.config.mission_files import find_mission
 from lycosa.config.mission_table import hunting, split_names
 from lycosa.config.mission_union import unite
 from lycosa.config.settings import Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.errors import UsageError
 from lycosa.missions import registry
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from support.command_line import run
 
 from lycosa import crawl
-from lycosa.config.loading import describe, load
+from lycosa.config.loading import load
+from lycosa.config.setting_docs import describe
 from lycosa.config.settings import Mission
-from lycosa.config.toml_reader import find_lines
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import find_lines, to_toml
 from lycosa.errors import UsageError
 
 TEXT = """missions = ["records"]

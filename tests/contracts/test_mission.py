@@ -22,7 +22,7 @@ from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
 from lycosa.config.mission_table import is_name
 from lycosa.config.settings import Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.errors import LycosaError
 from lycosa.export.core_exports import EXPORTS
 from lycosa.export.definition import Export

@@ -18,7 +18,7 @@ from support.service_site import GEO, services
 from lycosa.cli.main import main
 from lycosa.collection.collection import Collection
 from lycosa.config.loading import load
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.judge.priority.policy_factory import make_relevance
 from lycosa.lab.comparison import compare

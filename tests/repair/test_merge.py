@@ -27,7 +27,7 @@ from lycosa.archive.writer import ArchiveWriter
 from lycosa.cli.main import main
 from lycosa.collection.lock import lock
 from lycosa.config.settings import LimitSettings, Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import merge as merging

@@ -18,10 +18,11 @@ import zstandard
 
 from lycosa import urls
 from lycosa.archive.reader import iter_records, read_record
-from lycosa.config.loading import describe, load
+from lycosa.config.loading import load
 from lycosa.config.seeds import read_seeds
+from lycosa.config.setting_docs import describe
 from lycosa.config.settings import Mission, UrlSettings
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.errors import LycosaError
 from lycosa.export.mirror_paths import path_of
 from lycosa.export.page_index import read_index

@@ -32,7 +32,7 @@ def check(words: tuple[str, ...], form: str | None, **options: Any) -> None:
 
 
 def _write_settings(command_line: CommandLine, form: str | None) -> None:
-    from lycosa.config.loading import describe
+    from lycosa.config.setting_docs import describe
     from lycosa.output.table import write
 
     rows = [(row.key, row.value, row.origin, row.meaning) for row in describe(command_line.loaded)]

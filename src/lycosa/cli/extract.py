@@ -15,7 +15,7 @@ from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
 from lycosa.config.mission_table import hunting, split_names
 from lycosa.config.settings import Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.disk import replace_text
 from lycosa.errors import Partial, UsageError
 from lycosa.missions import registry

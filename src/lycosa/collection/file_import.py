@@ -19,7 +19,7 @@ from lycosa.collection.collection import Collection
 from lycosa.collection.file_sources import FileSource, SourceFile
 from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.disk import make_fault
 from lycosa.errors import CollectionError
 from lycosa.frontier.partitions import PARTITIONS

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from lycosa.archive.segment_places import SegmentPlace, add_finder
 from lycosa.config.mission_files import MAX_BYTES
-from lycosa.config.toml_reader import parse_tables
+from lycosa.config.toml import parse_tables
 from lycosa.errors import CollectionError, UsageError
 from lycosa.extras import need
 from lycosa.frontier.postgres.address import SharedCollection, check_address, is_address, name_of, parse_shared

@@ -1,5 +1,5 @@
 """Configuration: files, environment and command line become one frozen `Mission`.
 
-`loading` layers them, `toml_writer` writes the result, `seeds` gathers the addresses to begin with. No other room reads
+`loading` layers them, `toml` writes the result, `seeds` gathers the addresses to begin with. No other room reads
 configuration.
 """

@@ -15,73 +15,13 @@ from msgspec.structs import replace
 
 from lycosa.config import mission_table
 from lycosa.config.fields import nearest
-from lycosa.config.loading import LoadedMission, load
+from lycosa.config.loading import SETTINGS, LoadedMission, Setting, load
 from lycosa.config.mission_files import find_mission, find_own
 from lycosa.config.seeds import read_seeds
 from lycosa.config.settings import KeepSettings, Mission
 from lycosa.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class Setting(NamedTuple):
-    """An option that stands for a setting."""
-
-    flags: tuple[str, ...]
-    key: str  # dotted, as in a mission
-    metavar: str
-    text: str
-    many: bool = False  # may be given several times
-
-    @property
-    def name(self) -> str:
-        return self.key.replace(".", "__")
-
-
-SETTINGS = (
-    Setting(("--scope",), "scope", "NAME", "free, domain, host or path: how far from the seeds."),
-    Setting(("--order",), "order", "NAME", "bfs, dfs or best: which URL is next."),
-    Setting(("--policy",), "policy.name", "NAME", "bfs, fish, shark, terms or learn: what makes a link promising."),
-    Setting(("--learned-from",), "policy.learned_from", "DIR", "Collection whose lessons policy learn begins with."),
-    Setting(("--depth",), "limits.depth", "N", "Follow links at most N deep; 0: the seeds alone."),
-    Setting(("--thesaurus",), "thesaurus", "NAME", "Thesaurus that makes pages relevant: a name or a file."),
-    Setting(("--themes",), "themes", "NAME,…", "Themes of the thesaurus that count.", many=True),
-    Setting(("--limit",), "limits.pages", "N", "Store N pages and stop."),
-    Setting(("--max-time",), "limits.time_s", "TIME", "Stop after this time: 90, 15m, 2h."),
-    Setting(("--max-host-pages",), "limits.host_pages", "N", "Store at most N pages of each host."),
-    Setting(("--period",), "recrawl.period_h", "TIME", "Begin a new round this often: hours, or 90m, 3d."),
-    Setting(("--include",), "accept", "REGEX", "Visit only URLs that match; adds to the mission's list.", many=True),
-    Setting(("--exclude",), "reject", "REGEX", "Do not visit URLs that match; wins over --include.", many=True),
-    Setting(("--delay",), "fetch.delay_s", "SECONDS", "Wait between two requests to one host."),
-    Setting(("--per-host",), "fetch.per_host", "N", "Requests to one host at a time."),
-    Setting(("--connections",), "fetch.connections", "N", "Requests of a worker at a time, all hosts together."),
-    Setting(("--workers",), "workers", "N", "Processes; 0: one for each processor."),
-    Setting(("--robots",), "fetch.robots", "obey|ignore", "Obey robots.txt, or ignore it on sites you own."),
-    Setting(("--render",), "fetch.render", "auto|always|never", "Run pages in a browser; auto: empty ones."),
-    Setting(
-        ("--contact", "--agent-contact"),
-        "agent.contact",
-        "ADDRESS",
-        "Mail address or URL by which site owners reach you.",
-    ),
-    Setting(
-        ("--connect-to",), "fetch.connect_to", "HOST[:PORT]=ADDR:PORT", "Connect there instead; * is any.", many=True
-    ),
-    Setting(("--allow-private",), "fetch.allow_private", "NETWORK", "Private networks that may be reached.", many=True),
-    Setting(("--ca",), "fetch.ca", "FILE", "Certificate authorities to trust."),
-    Setting(("--proxy",), "fetch.proxy", "URL", "Proxy for every host."),
-    Setting(("--collection", "-c"), "keep.collection", "DIR", "Folder of the collection."),
-    Setting(
-        ("--database",), "keep.database", "URL", "Share the crawl with other machines: postgresql://HOST/DATABASE."
-    ),
-    Setting(
-        ("--archive",), "keep.archive", "STORE", "Move archive files there: s3://BUCKET/PREFIX, gs://…, az://…, DIR."
-    ),
-    Setting(("--mirror",), "keep.mirror", "DIR", "At the end, write the pages as files below DIR."),
-    Setting(("--index",), "keep.index", "FILE", "At the end, write the index of pages and links."),
-    Setting(("--log-file",), "log.file", "FILE", "Log here instead; - is the screen."),
-    Setting(("--log-level",), "log.level", "N", "0 only what is necessary, 1 every action, 2 debugging."),
-)
 
 
 class CommandLine(NamedTuple):

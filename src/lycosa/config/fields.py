@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from types import UnionType
-from typing import Annotated, Literal, Union, get_args, get_origin
+from typing import get_args, get_origin
 
-from msgspec import NODEFAULT, Meta, Struct
+from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields as struct_fields
 
 from lycosa.config import mission_table
 from lycosa.config.settings import HostRule, Mission
 from lycosa.config.spelling import nearest as nearest
+from lycosa.config.types import SettingType, type_of
 
 Path = tuple[str, ...]
 Place = mission_table.Place
@@ -52,21 +52,11 @@ _SPLIT = r'"((?:[^"\\]|\\.)*)"|\'([^\']*)\'|([^.]+)'
 
 
 class Field(Struct, frozen=True):
-    """One setting: its type, its default and its range."""
+    """One setting: its type and its default."""
 
     name: str
-    kind: Literal["whole", "number", "yes-no", "text", "choice", "list", "table", "tables"]
+    type: SettingType
     default: object
-    choices: tuple[str, ...] = ()
-    low: float | None = None
-    above: float | None = None  # must be greater, where `low` may be equalled
-    high: float | None = None
-
-    @property
-    def unit(self) -> str:
-        """`s`, `h` or `bytes` for a setting that is also written with a unit, else nothing."""
-        last = self.name.rpartition("_")[2]
-        return last if last in ("s", "h", "bytes") and self.name != last else ""
 
 
 class GivenValue(Struct, frozen=True):
@@ -89,6 +79,12 @@ class GivenValue(Struct, frozen=True):
     def line_of(self, item: int | None) -> int:
         """The line of one item of a list, or of the whole."""
         return self.item_lines[item] if item is not None and item < len(self.item_lines) else self.line
+
+    def read(self, path: Path) -> object:
+        """The value as the setting at this path holds it; raises `Wrong`."""
+        field = field_at(path)
+        assert field is not None, path
+        return field.type.parse(str(self.value)) if self.is_text else field.type.validate(self.value)
 
     @property
     def place(self) -> str:
@@ -137,14 +133,20 @@ def sections() -> dict[str, dict[str, Field]]:
         if isinstance(info.type, type) and issubclass(info.type, Struct):
             found[info.name] = _fields_of(info.type)
         elif info.name not in ("hosts", "own"):
-            top[info.name] = _field(info.name, info.type, info.default)
+            top[info.name] = Field(info.name, type_of(info.name, info.type), info.default)
     return found
 
 
 @cache
 def host_fields() -> dict[str, Field]:
     """The fields of one host's rule, without its tables of headers and cookies."""
-    return {name: field for name, field in _fields_of(HostRule).items() if name not in ("headers", "cookies")}
+    return {name: field for name, field in _fields_of(HostRule).items() if name not in _host_tables()}
+
+
+@cache
+def _host_tables() -> dict[str, object]:
+    """The tables in a host's rule, whose keys are free, with their types."""
+    return {info.name: info.type for info in struct_fields(HostRule) if get_origin(info.type) is dict}
 
 
 def own_fields(mission: str) -> dict[str, Field]:
@@ -171,7 +173,7 @@ def field_at(path: Path) -> Field | None:
         known = all_fields().get(path)
         return own_fields(path[0]).get(path[1]) if known is None and len(path) == 2 else known
     if len(path) == 4 and path[2] in ("headers", "cookies"):
-        return Field(path[3], "text", "")
+        return Field(path[3], type_of(path[3], get_args(_host_tables()[path[2]])[1]), "")
     return host_fields().get(path[2]) if len(path) == 3 else None
 
 
@@ -240,26 +242,6 @@ def unknown_key(path: Path) -> str:
 @cache
 def _fields_of(struct: type[Struct]) -> dict[str, Field]:
     return {
-        info.name: _field(info.name, info.type, {} if info.default is NODEFAULT else info.default)
+        info.name: Field(info.name, type_of(info.name, info.type), {} if info.default is NODEFAULT else info.default)
         for info in struct_fields(struct)
     }
-
-
-def _field(name: str, annotation: object, default: object) -> Field:
-    if get_origin(annotation) in (Union, UnionType):  # only HostRule has these: a value, or None for "as everywhere"
-        annotation = next(part for part in get_args(annotation) if part is not type(None))
-    meta = Meta()
-    if get_origin(annotation) is Annotated:
-        annotation, meta = get_args(annotation)[:2]
-    if annotation is int or annotation is float:
-        kind: Literal["whole", "number"] = "whole" if annotation is int else "number"
-        return Field(name, kind, default, low=meta.ge, above=meta.gt, high=meta.le)
-    if annotation is bool:
-        return Field(name, "yes-no", default)
-    if get_origin(annotation) is Literal:
-        return Field(name, "choice", default, choices=get_args(annotation))
-    if get_origin(annotation) is dict:
-        return Field(name, "table", default)
-    if get_origin(annotation) is tuple:
-        return Field(name, "tables" if get_origin(get_args(annotation)[0]) is dict else "list", default)
-    return Field(name, "text", default)

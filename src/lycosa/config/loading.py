@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
@@ -22,57 +22,84 @@ from lycosa.config.fields import (
     env_name,
     field_at,
     is_table,
-    names_at,
     nearest,
     own_fields,
     quoted,
     split,
     unknown_key,
 )
+from lycosa.config.host_rules import MASK, is_secret, mask
 from lycosa.config.mission_table import known
-from lycosa.config.secrets import MASK, is_secret, mask
 from lycosa.config.settings import Mission
-from lycosa.config.validation import parse, split_list, validate
+from lycosa.config.types import TextsType
 from lycosa.config.value_parsers import Wrong, check_host, check_token
 from lycosa.errors import UsageError
 
 #: Environment variables with our prefix that are no settings.
 NOT_SETTINGS = frozenset({"LYCOSA_SHARED", "LYCOSA_PYTHON", "LYCOSA_VENV", "LYCOSA_SERVE_PASSWORD"})
 
+
+class Setting(NamedTuple):
+    """An option that stands for a setting."""
+
+    flags: tuple[str, ...]
+    key: str  # dotted, as in a mission
+    metavar: str
+    text: str
+    many: bool = False  # may be given several times
+
+    @property
+    def name(self) -> str:
+        return self.key.replace(".", "__")
+
+
+SETTINGS = (
+    Setting(("--scope",), "scope", "NAME", "free, domain, host or path: how far from the seeds."),
+    Setting(("--order",), "order", "NAME", "bfs, dfs or best: which URL is next."),
+    Setting(("--policy",), "policy.name", "NAME", "bfs, fish, shark, terms or learn: what makes a link promising."),
+    Setting(("--learned-from",), "policy.learned_from", "DIR", "Collection whose lessons policy learn begins with."),
+    Setting(("--depth",), "limits.depth", "N", "Follow links at most N deep; 0: the seeds alone."),
+    Setting(("--thesaurus",), "thesaurus", "NAME", "Thesaurus that makes pages relevant: a name or a file."),
+    Setting(("--themes",), "themes", "NAME,…", "Themes of the thesaurus that count.", many=True),
+    Setting(("--limit",), "limits.pages", "N", "Store N pages and stop."),
+    Setting(("--max-time",), "limits.time_s", "TIME", "Stop after this time: 90, 15m, 2h."),
+    Setting(("--max-host-pages",), "limits.host_pages", "N", "Store at most N pages of each host."),
+    Setting(("--period",), "recrawl.period_h", "TIME", "Begin a new round this often: hours, or 90m, 3d."),
+    Setting(("--include",), "accept", "REGEX", "Visit only URLs that match; adds to the mission's list.", many=True),
+    Setting(("--exclude",), "reject", "REGEX", "Do not visit URLs that match; wins over --include.", many=True),
+    Setting(("--delay",), "fetch.delay_s", "SECONDS", "Wait between two requests to one host."),
+    Setting(("--per-host",), "fetch.per_host", "N", "Requests to one host at a time."),
+    Setting(("--connections",), "fetch.connections", "N", "Requests of a worker at a time, all hosts together."),
+    Setting(("--workers",), "workers", "N", "Processes; 0: one for each processor."),
+    Setting(("--robots",), "fetch.robots", "obey|ignore", "Obey robots.txt, or ignore it on sites you own."),
+    Setting(("--render",), "fetch.render", "auto|always|never", "Run pages in a browser; auto: empty ones."),
+    Setting(
+        ("--contact", "--agent-contact"),
+        "agent.contact",
+        "ADDRESS",
+        "Mail address or URL by which site owners reach you.",
+    ),
+    Setting(
+        ("--connect-to",), "fetch.connect_to", "HOST[:PORT]=ADDR:PORT", "Connect there instead; * is any.", many=True
+    ),
+    Setting(("--allow-private",), "fetch.allow_private", "NETWORK", "Private networks that may be reached.", many=True),
+    Setting(("--ca",), "fetch.ca", "FILE", "Certificate authorities to trust."),
+    Setting(("--proxy",), "fetch.proxy", "URL", "Proxy for every host."),
+    Setting(("--collection", "-c"), "keep.collection", "DIR", "Folder of the collection."),
+    Setting(
+        ("--database",), "keep.database", "URL", "Share the crawl with other machines: postgresql://HOST/DATABASE."
+    ),
+    Setting(
+        ("--archive",), "keep.archive", "STORE", "Move archive files there: s3://BUCKET/PREFIX, gs://…, az://…, DIR."
+    ),
+    Setting(("--mirror",), "keep.mirror", "DIR", "At the end, write the pages as files below DIR."),
+    Setting(("--index",), "keep.index", "FILE", "At the end, write the index of pages and links."),
+    Setting(("--log-file",), "log.file", "FILE", "Log here instead; - is the screen."),
+    Setting(("--log-level",), "log.level", "N", "0 only what is necessary, 1 every action, 2 debugging."),
+)
+
 #: The option of `lycosa crawl` for a setting, which is then named as the value's origin.
-OPTIONS = {
-    "scope": "--scope",
-    "order": "--order",
-    "policy.name": "--policy",
-    "policy.learned_from": "--learned-from",
-    "accept": "--include",
-    "reject": "--exclude",
-    "thesaurus": "--thesaurus",
-    "themes": "--themes",
-    "workers": "--workers",
-    "limits.pages": "--limit",
-    "limits.time_s": "--max-time",
-    "limits.depth": "--depth",
-    "limits.host_pages": "--max-host-pages",
-    "recrawl.period_h": "--period",
-    "agent.contact": "--contact",
-    "fetch.delay_s": "--delay",
-    "fetch.per_host": "--per-host",
-    "fetch.connections": "--connections",
-    "fetch.robots": "--robots",
-    "fetch.render": "--render",
-    "fetch.connect_to": "--connect-to",
-    "fetch.allow_private": "--allow-private",
-    "fetch.ca": "--ca",
-    "fetch.proxy": "--proxy",
-    "keep.collection": "--collection",
-    "keep.database": "--database",
-    "keep.archive": "--archive",
-    "keep.mirror": "--mirror",
-    "keep.index": "--index",
-    "log.file": "--log-file",
-    "log.level": "--log-level",
-}
+OPTIONS = {setting.key: setting.flags[0] for setting in SETTINGS}
 
 _SHOWN_PROBLEMS = 10
 _SHOWN_ITEMS = 20
@@ -84,15 +111,6 @@ class LoadedMission(Struct, frozen=True):
 
     mission: Mission
     origin: dict[str, str]
-
-
-class SettingRow(Struct, frozen=True):
-    """One setting as `lycosa check` shows it."""
-
-    key: str
-    value: str
-    origin: str
-    meaning: str
 
 
 def load(
@@ -112,9 +130,9 @@ def load(
     given: list[GivenValue] = []
     problems: list[Problem] = []
     if text:
-        from lycosa.config import toml_reader
+        from lycosa.config import toml
 
-        given, problems = toml_reader.read(text, "the mission of the collection")
+        given, problems = toml.read(text, "the mission of the collection")
     elif file:
         from lycosa.config.mission_files import read_file
 
@@ -132,7 +150,7 @@ def load(
     for item in given:
         try:
             path = _resolve_path(item.path)
-            value = _read_value(path, item)
+            value = {} if is_table(path) else item.read(path)
         except Wrong as wrong:
             problems += [_describe_problem(item, one) for one in (wrong, *wrong.others)]
             continue
@@ -172,21 +190,6 @@ def _settle_own(own: dict[str, dict[str, Any]], sources: Mapping[Path, GivenValu
             source, line = (item.source, item.line_within(place[1:])) if item is not None else (name, 0)
             problems.append(Problem(source, line, f"{key}: {text}"))
     return problems
-
-
-def describe(loaded: LoadedMission) -> list[SettingRow]:
-    """Every setting with its value, its origin and its meaning; secrets are masked."""
-    from lycosa.config.setting_docs import meanings, own_meanings
-
-    known = meanings()
-    rows = []
-    for path in [*all_fields(), *_own_paths(loaded.mission), *_host_paths(loaded.mission)]:
-        key = dotted(path)
-        general = ("hosts", *path[2:3]) if path[0] == "hosts" else path
-        origin = loaded.origin.get(key, "default")
-        meaning = known.get(dotted(general)) or own_meanings(path[0])[path[1]]
-        rows.append(SettingRow(key, _shown(path, _value_at(loaded.mission, path)), origin, meaning))
-    return rows
 
 
 def _from_environment(environ: Mapping[str, str]) -> tuple[list[GivenValue], list[Problem]]:
@@ -235,10 +238,10 @@ def _from_sets(sets: Sequence[str]) -> tuple[list[GivenValue], list[Problem]]:
             problems += wrong
         elif not field:
             problems.append(Problem("--set", 0, unknown_key(path) if path else "found no key before ="))
-        elif field.kind == "list":
+        elif isinstance(field.type, TextsType):
             earlier = given[path].value if path in given else []
             assert isinstance(earlier, list)
-            given[path] = GivenValue(path, [*earlier, *split_list(path, value)], "--set")
+            given[path] = GivenValue(path, [*earlier, *field.type.split(value)], "--set")
         else:
             given[path] = GivenValue(path, value, "--set", is_text=True)
     return list(given.values()), problems
@@ -263,9 +266,9 @@ def _from_options(overrides: Mapping[str, object]) -> tuple[list[GivenValue], li
             problems += wrong
         elif not field:
             problems.append(Problem(name, 0, unknown_key(path) if path else "found no key"))
-        elif field.kind == "list":
+        elif isinstance(field.type, TextsType):
             texts = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
-            items = [item for text in texts for item in split_list(path, str(text))]
+            items = [item for text in texts for item in field.type.split(str(text))]
             given.append(GivenValue(path, items, name))
         else:
             plain = str(value) if isinstance(value, FilePath) else value
@@ -275,7 +278,7 @@ def _from_options(overrides: Mapping[str, object]) -> tuple[list[GivenValue], li
 
 def _read_table(path: Path, value: Mapping[str, Any], name: str) -> tuple[list[GivenValue], list[Problem]]:
     """A whole section, or the rules of hosts, as a program gives them."""
-    from lycosa.config.toml_reader import flatten
+    from lycosa.config.toml import flatten
 
     for part in reversed(path):
         value = {part: value}
@@ -284,19 +287,13 @@ def _read_table(path: Path, value: Mapping[str, Any], name: str) -> tuple[list[G
 
 def _read_hosts(text: str, name: str) -> tuple[list[GivenValue], list[Problem]]:
     """The rules in an inline table: { "example.org" = { user = "me", password = "…" } }."""
-    from lycosa.config import toml_reader
+    from lycosa.config import toml
 
-    given, problems = toml_reader.read(f"hosts = {text}", name)
+    given, problems = toml.read(f"hosts = {text}", name)
     if problems:  # not shown in full: there may be a password in it
         text = 'found no table of hosts; allowed: { "example.org" = { robots = "ignore" } }'
         return [], [Problem(name, 0, text)]
     return [replace(item, line=0) for item in given], []
-
-
-def _read_value(path: Path, item: GivenValue) -> object:
-    if is_table(path):
-        return {}
-    return parse(path, str(item.value)) if item.is_text else validate(path, item.value)
 
 
 def _resolve_path(path: Path) -> Path:
@@ -319,10 +316,9 @@ def _describe_problem(item: GivenValue, wrong: Wrong) -> Problem:
     value = item.value
     if wrong.item is not None and isinstance(value, list | tuple):
         value = value[wrong.item]
-    key, shown = item.name or dotted(item.path), _shown(item.path, value)
-    found = f"{_shorten(quoted(wrong.part))} in {key} = {shown} cannot be" if wrong.part else f"{key} is {shown}"
-    text = f"{found}; allowed: {wrong.allowed}"
-    return Problem(item.source, item.line_of(wrong.item), text)
+    key, text = item.name or dotted(item.path), shown(item.path, value)
+    found = f"{_shorten(quoted(wrong.part))} in {key} = {text} cannot be" if wrong.part else f"{key} is {text}"
+    return Problem(item.source, item.line_of(wrong.item), f"{found}; allowed: {wrong.allowed}")
 
 
 def _insert(tree: dict[str, Any], path: Path, value: object) -> None:
@@ -334,32 +330,7 @@ def _insert(tree: dict[str, Any], path: Path, value: object) -> None:
         tree[path[-1]] = value
 
 
-def _own_paths(mission: Mission) -> Iterable[Path]:
-    """The settings that its missions bring themselves."""
-    names = dict.fromkeys([*mission.missions, *mission.own])
-    return ((name, key) for name in names for key in own_fields(name))
-
-
-def _host_paths(mission: Mission) -> Iterable[Path]:
-    for host, rule in mission.hosts.items():
-        for name in names_at(("hosts", host)):
-            value = getattr(rule, name)
-            if isinstance(value, dict):
-                yield from (("hosts", host, name, key) for key in value)
-            elif value is not None and value != "":
-                yield "hosts", host, name
-
-
-def _value_at(mission: Mission, path: Path) -> object:
-    value: Any = mission
-    if field := own_fields(path[0]).get(path[-1]):
-        return mission.own.get(path[0], {}).get(path[1], field.default)
-    for part in path:
-        value = value[part] if isinstance(value, dict) else getattr(value, part)
-    return value
-
-
-def _shown(path: Path, value: object) -> str:
+def shown(path: Path, value: object) -> str:
     """A value on one line, as it may be shown."""
     if is_secret(path):
         return MASK
@@ -368,10 +339,10 @@ def _shown(path: Path, value: object) -> str:
     if isinstance(value, str):
         return _shorten(quoted(mask(path, value)))
     if isinstance(value, list | tuple):
-        shown = ", ".join(_shown(path, item) for item in value[:_SHOWN_ITEMS])
-        return f"[{shown}{f', … {len(value)} in all' if len(value) > _SHOWN_ITEMS else ''}]"
+        items = ", ".join(shown(path, item) for item in value[:_SHOWN_ITEMS])
+        return f"[{items}{f', … {len(value)} in all' if len(value) > _SHOWN_ITEMS else ''}]"
     if isinstance(value, dict):
-        from lycosa.config.toml_writer import inline
+        from lycosa.config.toml import inline
 
         return _shorten(inline(value))
     return _shorten(str(value))

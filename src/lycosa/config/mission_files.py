@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from lycosa.config import crawler_conf, toml_reader
+from lycosa.config import crawler_conf, toml
 from lycosa.config.fields import GivenValue, Problem, nearest
 from lycosa.config.mission_table import known, split_names
 from lycosa.config.mission_union import unite
@@ -52,11 +52,11 @@ def read_file(file: Path) -> tuple[list[GivenValue], list[Problem]]:
     text = _decode(_load(file), file)
     source = str(file)
     if text.lstrip()[:1] == "<" and (own := known().read_settings(text)) is not None:
-        return toml_reader.flatten(own, source, {})
+        return toml.flatten(own, source, {})
     _refuse_other(text, file)
     if crawler_conf.looks_like_conf(text):
         return crawler_conf.read(text, source)
-    given, problems = toml_reader.read(text, source)
+    given, problems = toml.read(text, source)
     given = [_anchored(item, file.parent) for item in given]
     return crawler_conf.read(text, source) if problems and file.suffix.lower() == ".conf" else (given, problems)
 
@@ -67,7 +67,7 @@ def _read_named(name: str) -> tuple[list[GivenValue], list[Problem]]:
     if file is None:
         hunted = [name] if known().quarry(name) else []
         return [GivenValue(("name",), name, name), GivenValue(("missions",), hunted, name)], []
-    return toml_reader.read(_decode(file.read_bytes(), Path(file.name)), file.name)
+    return toml.read(_decode(file.read_bytes(), Path(file.name)), file.name)
 
 
 def _refuse_other(text: str, file: Path) -> None:

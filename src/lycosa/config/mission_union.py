@@ -13,7 +13,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from lycosa.config.fields import GivenValue, Path, field_at
-from lycosa.config.validation import parse, validate
 from lycosa.config.value_parsers import Wrong
 
 #: Choices from the narrow to the wide.
@@ -41,16 +40,12 @@ def unite(missions: Sequence[Sequence[GivenValue]]) -> list[GivenValue]:
     """The values of several missions as those of one; a wrong value is passed on, for the loader to refuse."""
     try:
         validated = [
-            {item.path: replace(item, value=_validate(item), is_text=False) for item in each} for each in missions
+            {item.path: replace(item, value=item.read(item.path), is_text=False) for item in each} for each in missions
         ]
     except Wrong:
         return [item for each in missions for item in each]
     paths = dict.fromkeys(path for each in validated for path in each)
     return [_choose(path, [each.get(path) for each in validated]) for path in paths]
-
-
-def _validate(item: GivenValue) -> object:
-    return parse(item.path, str(item.value)) if item.is_text else validate(item.path, item.value)
 
 
 def _choose(path: Path, given: Sequence[GivenValue | None]) -> GivenValue:

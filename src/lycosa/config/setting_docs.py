@@ -1,26 +1,34 @@
-"""Documentation of the settings: the docstrings of `settings` by dotted key, and their table in `docs/settings.md`."""
+"""Description of the settings: the docstrings of `settings` by dotted key, the table in `docs/settings.md`, and for
+`lycosa check` what each setting of a mission is, with its origin.
+"""
 
 from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
+from pathlib import Path as FilePath
+from typing import Any
+
+from msgspec import Struct
 
 from lycosa.config import settings
-from lycosa.config.fields import Field, dotted, host_fields, own_fields, sections
+from lycosa.config.fields import Field, Path, all_fields, dotted, host_fields, names_at, own_fields, sections
+from lycosa.config.loading import LoadedMission, shown
 from lycosa.config.mission_table import known
+from lycosa.config.settings import Mission
 
-_WORDS = {
-    "whole": "whole number",
-    "number": "number",
-    "yes-no": "true or false",
-    "text": "text",
-    "list": "list of texts",
-    "table": "table",
-    "tables": "list of tables",
-}
 _TITLES = {"": "At the top", "hosts": '`[hosts."example.org"]`'}
+
+
+class SettingRow(Struct, frozen=True):
+    """One setting as `lycosa check` shows it."""
+
+    key: str
+    value: str
+    origin: str
+    meaning: str
 
 
 @cache
@@ -39,7 +47,7 @@ def meanings() -> dict[str, str]:
 def own_meanings(mission: str) -> dict[str, str]:
     """The meaning of each setting that a mission brings itself."""
     found = known().own_settings(mission)
-    return {} if found is None else _docstrings(Path(sys.modules[found.__module__].__file__ or ""))[found.__name__]
+    return {} if found is None else _docstrings(FilePath(sys.modules[found.__module__].__file__ or ""))[found.__name__]
 
 
 def own_table(mission: str) -> str:
@@ -47,7 +55,7 @@ def own_table(mission: str) -> str:
     meaning = own_meanings(mission)
     out = ["| setting | value | default | meaning |", "| --- | --- | --- | --- |"]
     for name, field in own_fields(mission).items():
-        out.append(f"| `{name}` | {_kind(field)} | {_default(field)} | {meaning[name]} |")
+        out.append(f"| `{name}` | {field.type.words} | {_default(field)} | {meaning[name]} |")
     return "\n".join(out)
 
 
@@ -65,12 +73,50 @@ def table() -> str:
             field = members.get(name)
             default = _default(field) if field else "`{}`"
             key = dotted((section, name)) if section else name
-            out.append(f"| `{name}` | {_kind(field)} | {default} | {meaning[key]} |")
+            out.append(f"| `{name}` | {field.type.words if field else 'table of texts'} | {default} | {meaning[key]} |")
         out.append("")
     return "\n".join(out)
 
 
-def _docstrings(file: Path = Path(settings.__file__)) -> dict[str, dict[str, str]]:
+def describe(loaded: LoadedMission) -> list[SettingRow]:
+    """Every setting with its value, its origin and its meaning; secrets are masked."""
+    general_meanings = meanings()
+    rows = []
+    for path in [*all_fields(), *_own_paths(loaded.mission), *_host_paths(loaded.mission)]:
+        key = dotted(path)
+        general = ("hosts", *path[2:3]) if path[0] == "hosts" else path
+        origin = loaded.origin.get(key, "default")
+        meaning = general_meanings.get(dotted(general)) or own_meanings(path[0])[path[1]]
+        rows.append(SettingRow(key, shown(path, _value_at(loaded.mission, path)), origin, meaning))
+    return rows
+
+
+def _own_paths(mission: Mission) -> Iterable[Path]:
+    """The settings that its missions bring themselves."""
+    names = dict.fromkeys([*mission.missions, *mission.own])
+    return ((name, key) for name in names for key in own_fields(name))
+
+
+def _host_paths(mission: Mission) -> Iterable[Path]:
+    for host, rule in mission.hosts.items():
+        for name in names_at(("hosts", host)):
+            value = getattr(rule, name)
+            if isinstance(value, dict):
+                yield from (("hosts", host, name, key) for key in value)
+            elif value is not None and value != "":
+                yield "hosts", host, name
+
+
+def _value_at(mission: Mission, path: Path) -> object:
+    value: Any = mission
+    if field := own_fields(path[0]).get(path[-1]):
+        return mission.own.get(path[0], {}).get(path[1], field.default)
+    for part in path:
+        value = value[part] if isinstance(value, dict) else getattr(value, part)
+    return value
+
+
+def _docstrings(file: FilePath = FilePath(settings.__file__)) -> dict[str, dict[str, str]]:
     """Class → field → the text under it, from the source because Python does not keep it; "" is the class's own."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     found: dict[str, dict[str, str]] = {}
@@ -82,19 +128,6 @@ def _docstrings(file: Path = Path(settings.__file__)) -> dict[str, dict[str, str
                     assert isinstance(before.target, ast.Name) and isinstance(node.value, ast.Constant)
                     texts[before.target.id] = " ".join(str(node.value.value).split())
     return found
-
-
-def _kind(field: Field | None) -> str:
-    if field is None:
-        return "table of texts"
-    if field.kind == "choice":
-        return ", ".join(f"`{choice}`" for choice in field.choices)
-    text = _WORDS[field.kind]
-    if field.low is not None:
-        text += f" from {field.low}"
-    elif field.above is not None:
-        text += f" above {field.above}"
-    return text if field.high is None else f"{text} to {field.high}"
 
 
 def _default(field: Field) -> str:

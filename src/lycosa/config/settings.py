@@ -1,19 +1,29 @@
-"""Every setting of a mission, with its default: one frozen struct per section.
+"""Every setting of a mission, with its type and its default: one frozen struct per section.
 
 The names here are the names in a TOML mission (`[limits] pages = 100`), in the environment (`LYCOSA_LIMITS_PAGES`) and
 after `--set` (`limits.pages=100`). The docstring under each field is what `docs/settings.md` and `lycosa check` show;
-`_s`, `_h` and `_bytes` at the end of a name are its unit, and such fields are also written "1h30m" and "10 MB".
+`_s`, `_h` and `_bytes` at the end of a name are its unit, and such fields are also written "1h30m" and "10 MB". What a
+text must be beyond that, its annotation says (`types.TextType`). `CrawlKeywords` are the same as keywords of `crawl`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import os
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, TypedDict
 
 from msgspec import Meta, Struct
 
-Scope = Literal["free", "domain", "host", "path"]
+from lycosa.config import value_parsers as form
+from lycosa.config.types import TextType
+
+# Behind the words of a choice stands what earlier crawlers call them.
+Scope = Annotated[
+    Literal["free", "domain", "host", "path"],
+    {"free-spanning": "free", "domain-scope": "domain", "host-scope": "host", "path-scope": "path"},
+]
 Ports = Literal["seeds", "any"]
-Order = Literal["bfs", "dfs", "best"]
+Order = Annotated[Literal["bfs", "dfs", "best"], {"breadth-first": "bfs", "depth-first": "dfs", "best-first": "best"}]
 Robots = Literal["obey", "ignore"]
 Rendering = Literal["auto", "always", "never"]
 
@@ -23,6 +33,26 @@ Size = Annotated[int, Meta(ge=1)]
 Few = Annotated[int, Meta(ge=0, le=100)]
 Seconds = Annotated[float, Meta(ge=0)]
 Patience = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+Seed = Annotated[str, TextType(form.check_seed, r"\s+")]
+Pattern = Annotated[str, TextType(form.check_pattern, r"\n")]  # it may hold anything but a line break
+MissionName = Annotated[str, TextType(form.check_mission)]
+QuarryClass = Annotated[str, TextType(form.check_quarry)]
+Theme = Annotated[str, TextType(separator=r"\s*,\s*")]
+Term = Annotated[str, TextType(form.check_term)]
+Hint = Annotated[str, TextType(form.check_hint)]
+Product = Annotated[str, TextType(form.check_product)]
+Contact = Annotated[str, TextType(form.check_contact)]
+Line = Annotated[str, TextType(form.check_line)]
+Proxy = Annotated[str, TextType(form.check_proxy)]
+Connection = Annotated[str, TextType(form.check_connect_to)]
+Network = Annotated[str, TextType(form.check_network)]
+ExistingFile = Annotated[str, TextType(form.check_file)]
+Folder = Annotated[str, TextType(form.check_folder)]
+User = Annotated[str, TextType(form.check_user)]
+Password = Annotated[str, TextType(form.check_password)]
+Cookie = Annotated[str, TextType(form.check_cookie)]
 
 MIB = 1 << 20
 
@@ -64,19 +94,19 @@ class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """quarry: the score that the quarry gives; any other one settles the order as well"""
     relevance: Literal["terms", "thesaurus", "both"] = "terms"
     """what makes a text relevant: key terms, a thesaurus, or both"""
-    anchor_terms: tuple[str, ...] = ()
+    anchor_terms: tuple[Term, ...] = ()
     """key terms in anchors, contexts and pages; TERM=10 counts ten times as much"""
-    url_terms: tuple[str, ...] = ()
+    url_terms: tuple[Term, ...] = ()
     """key terms in addresses, likewise"""
-    hint_terms: tuple[str, ...] = ()
+    hint_terms: tuple[Hint, ...] = ()
     """single words in names of hosts, paths, anchors and titles that speak for a link before learn has learned"""
-    decay: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    decay: Share = 0.5
     """the part of a page's relevance that its links inherit"""
-    beta: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    beta: Share = 0.5
     """the weight of the anchor against its context"""
-    gamma: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    gamma: Share = 0.5
     """the weight of what is inherited against anchor and context"""
-    focus: Annotated[float, Meta(ge=0, le=1)] = 0.8
+    focus: Share = 0.8
     """the part of requests kept for what promises at least half as much as the best; 0: use every free connection"""
     generate: Count = 0
     """fetch in cycles of this many of the best URLs; 0: continuously"""
@@ -87,11 +117,11 @@ class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
 class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How the crawler names itself."""
 
-    name: str = "lycosa"
+    name: Product = "lycosa"
     """product token: the name robots.txt groups are looked up by"""
-    contact: str = ""
+    contact: Contact = ""
     """an address or a URL by which a site's owner reaches you"""
-    header: str = ""
+    header: Line = ""
     """the whole User-Agent header, in place of the one made from name and contact"""
 
 
@@ -140,13 +170,13 @@ class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """keep the cookies that a host sets, for that host, during the crawl"""
     render: Rendering = "auto"
     """run pages in a browser: auto: those that are empty without one; always: every HTML page; never"""
-    proxy: str = ""
+    proxy: Proxy = ""
     """proxy for every host"""
-    connect_to: tuple[str, ...] = ()
+    connect_to: tuple[Connection, ...] = ()
     """HOST[:PORT]=ADDRESS:PORT: connect there instead; * for every host"""
-    allow_private: tuple[str, ...] = ()
+    allow_private: tuple[Network, ...] = ()
     """private or loopback networks that may be reached, as 10.0.0.0/8"""
-    ca: str = ""
+    ca: ExistingFile = ""
     """file of certificate authorities to trust"""
     verify: bool = True
     """refuse certificates that do not check out"""
@@ -223,7 +253,7 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class KeepSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What lasts."""
 
-    collection: str = "collection"
+    collection: Folder = "collection"
     """folder of the collection"""
     database: str = ""
     """postgresql://[USER@]HOST[:PORT]/DATABASE that several machines share; empty: crawl.db in the folder"""
@@ -299,15 +329,15 @@ class HostRule(Struct, frozen=True, forbid_unknown_fields=True):
     """seconds between two requests to one of them"""
     per_host: Several | None = None
     """requests to one of them at a time"""
-    user: str = ""
+    user: User = ""
     """user name for basic authentication"""
-    password: str = ""
+    password: Password = ""
     """password for basic authentication"""
-    headers: dict[str, str] = {}
+    headers: dict[str, Line] = {}
     """header fields sent with every request to them"""
-    cookies: dict[str, str] = {}
+    cookies: dict[str, Cookie] = {}
     """cookies sent with every request to them"""
-    proxy: str | None = None
+    proxy: Proxy | None = None
     """proxy for these hosts; empty: none, straight to them"""
     render: Rendering | None = None
     """auto, always or never: whether their pages are run in a browser"""
@@ -316,9 +346,9 @@ class HostRule(Struct, frozen=True, forbid_unknown_fields=True):
 class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """What to hunt, where, and within which bounds."""
 
-    name: str = "mirror"
+    name: Product = "mirror"
     """what the mission is called in collections, logs and archives"""
-    seeds: tuple[str, ...] = ()
+    seeds: tuple[Seed, ...] = ()
     """where the crawl begins"""
     scope: Scope = "domain"
     """free: any host; domain: the seeds' hosts and below; host: the seeds' hosts; path: below the seeds' folders"""
@@ -326,17 +356,17 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """of the hosts in scope: seeds: 80 and 443, which are one place, or those that seeds name; any: every port"""
     order: Order = "bfs"
     """bfs: oldest first; dfs: newest first; best: highest score first"""
-    accept: tuple[str, ...] = ()
+    accept: tuple[Pattern, ...] = ()
     """regular expressions; a URL is visited only if one matches (all, when there is none)"""
-    reject: tuple[str, ...] = ()
+    reject: tuple[Pattern, ...] = ()
     """regular expressions; a match rejects, and wins over accept"""
-    missions: tuple[str, ...] = ()
+    missions: tuple[MissionName, ...] = ()
     """missions that share this crawl, by name: what each of them hunts is found, kept and extracted"""
-    quarry: str = ""
+    quarry: QuarryClass = ""
     """what is hunted beside that: a class in FILE.py:CLASS (seen from the mission file) or package.module:CLASS"""
     thesaurus: str = ""
     """whose words make a page relevant: the name of a thesaurus, or its file; empty: the starter vocabulary"""
-    themes: tuple[str, ...] = ()
+    themes: tuple[Theme, ...] = ()
     """themes and groups of the thesaurus that count; empty: all of it"""
     workers: Annotated[int, Meta(ge=0, le=256)] = 0
     """processes that crawl; 0: one for each processor"""
@@ -360,3 +390,61 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     def hunted(self) -> str:
         """All that is hunted, as `load_quarry` reads it, with commas between several; empty: nothing."""
         return ",".join((*self.missions, *([self.quarry] if self.quarry else [])))
+
+
+#: Units may be written with a number: "1h30m", "10 MB".
+Number = float | str
+Texts = str | Iterable[str]
+FilePath = str | os.PathLike[str]
+
+
+class CrawlKeywords(TypedDict, total=False):
+    """The settings as keywords of `crawl`, so that type checkers see a wrong one: those at the top of a mission, its
+    sections, and the short names that the options of the command line have."""
+
+    name: str
+    scope: Scope
+    ports: Ports
+    order: Order
+    accept: Texts
+    reject: Texts
+    missions: Texts
+    thesaurus: str
+    themes: Texts
+    workers: int
+    limits: dict[str, Any]
+    policy: str | dict[str, Any]
+    agent: dict[str, Any]
+    fetch: dict[str, Any]
+    render: Rendering | dict[str, Any]
+    urls: dict[str, Any]
+    traps: dict[str, Any]
+    keep: dict[str, Any]
+    log: dict[str, Any]
+    extract: dict[str, Any]
+    hosts: dict[str, dict[str, Any]]
+    own: dict[str, dict[str, Any]]
+
+    include: Texts
+    exclude: Texts
+    learned_from: FilePath
+    limit: int
+    max_time: Number
+    depth: int
+    max_host_pages: int
+    period: Number
+    contact: str
+    delay: Number
+    per_host: int
+    connections: int
+    robots: Robots
+    connect_to: Texts
+    allow_private: Texts
+    ca: FilePath
+    proxy: str
+    database: str
+    archive: str
+    mirror: FilePath
+    index: FilePath
+    log_file: FilePath
+    log_level: int

@@ -1,4 +1,4 @@
-"""Parsers of single values: durations, sizes, patterns, networks, addresses, headers.
+"""Parsers of single texts: durations, sizes, patterns, networks, addresses, headers.
 
 Each takes a text and returns the value, or raises `Wrong` with what is allowed there. Later stages use them as well
 (`parse_connect_to`), so that only one place knows a form.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
@@ -31,14 +32,11 @@ _OTHER_SCHEME = r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)"
 _BARE_HOST = r"""(?i)localhost(?![^:/?#])|\[|[^/?#\s"'<>(),;]*[.:](?!//)[^/?#\s"'<>(),;]*(?:[/?#]|$)"""
 _CREDENTIALS = r"[a-zA-Z]+://[^/?#\\]*@"
 _ENDPOINT = r"(\[[0-9a-fA-F:.]+\]|[^\[\]:=/\s]+)(?::([0-9]{1,5}))?"
-_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, section 5.6.2
-_PRODUCT = r"[A-Za-z0-9_-]+"
 _PROXY = r"((?:(?:https?|socks4a?|socks5h?)://)?(?:[^@/\s]*@)?)(\[[0-9a-fA-F:.]+\]|[^:/@\s\[\]]+)((?::[0-9]{1,5})?/?)"
 _IPV6 = r"\[?[0-9a-fA-F.]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*\]?"
 _MISSION = r"[A-Za-z][A-Za-z0-9_-]*"
 _FILE_CLASS = r"([^\x00-\x1f]+\.py)(:[A-Za-z_]\w*)?"
 _MODULE_CLASS = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*"
-_CONTROL = r"[\x00-\x1f\x7f]"
 
 
 class Wrong(Exception):
@@ -56,6 +54,28 @@ class Wrong(Exception):
         self.item = item
         self.others = others
         self.part = part
+
+
+def matching(pattern: str, allowed: str) -> Callable[[str], str]:
+    """A check that a whole text matches a pattern."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise Wrong(allowed)
+        return text
+
+    return check
+
+
+check_product = matching(r"[A-Za-z0-9_-]+", "letters, digits, - and _ : the name that robots.txt files address")
+check_folder = matching(r"(?s).*\S.*", "the path of a folder")
+#: Text that can go into a header field.
+check_line = matching(r"[ -~]*", "one line of printable ASCII text")
+#: The name of a header field or of a cookie (RFC 9110, section 5.6.2).
+check_token = matching(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "a name of letters, digits and any of !#$%&'*+-.^_`|~")
+#: A user name for basic authentication, where a colon would begin the password (RFC 7617).
+check_user = matching(r"[^:\x00-\x1f\x7f]*", "one line of text without :")
+check_password = matching(r"[^\x00-\x1f\x7f]*", "one line of text")
 
 
 class ConnectTo(Struct, frozen=True):
@@ -181,36 +201,10 @@ def check_file(text: str) -> str:
     return text
 
 
-def check_folder(text: str) -> str:
-    if not text.strip():
-        raise Wrong("the path of a folder")
-    return text
-
-
-def check_product(text: str) -> str:
-    if not re.fullmatch(_PRODUCT, text):
-        raise Wrong("letters, digits, - and _ : the name that robots.txt files address")
-    return text
-
-
 def check_contact(text: str) -> str:
     if text and not ("@" in text or "://" in text):
         raise Wrong("an e-mail address or a URL")
     return check_line(text)
-
-
-def check_line(text: str) -> str:
-    """Text that can go into a header field: one line of ASCII."""
-    if re.search(_CONTROL, text) or not text.isascii():
-        raise Wrong("one line of printable ASCII text")
-    return text
-
-
-def check_token(text: str) -> str:
-    """The name of a header field or of a cookie."""
-    if not re.fullmatch(_TOKEN, text):
-        raise Wrong("a name of letters, digits and any of !#$%&'*+-.^_`|~")
-    return text
 
 
 def check_mission(text: str) -> str:
@@ -233,19 +227,6 @@ def check_quarry(text: str) -> str:
 def anchor_quarry(text: str, folder: Path) -> str:
     """The name of a quarry's class, its file looked up from `folder`."""
     return str(folder / text.strip()) if re.fullmatch(_FILE_CLASS, text.strip()) else text
-
-
-def check_user(text: str) -> str:
-    """A user name for basic authentication, where a colon would begin the password (RFC 7617)."""
-    if ":" in text or re.search(_CONTROL, text):
-        raise Wrong("one line of text without :")
-    return text
-
-
-def check_password(text: str) -> str:
-    if re.search(_CONTROL, text):
-        raise Wrong("one line of text")
-    return text
 
 
 def check_cookie(text: str) -> str:

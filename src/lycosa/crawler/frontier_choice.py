@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lycosa.config.settings import Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.extras import need
 from lycosa.frontier.contract import Frontier
 from lycosa.frontier.postgres.address import check_address, machine_of, name_of

@@ -14,8 +14,7 @@ import tempfile
 from msgspec import Struct
 
 from lycosa import clock, urls
-from lycosa.config.host_rules import HostRules
-from lycosa.config.secrets import has_secrets
+from lycosa.config.host_rules import HostRules, has_secrets
 from lycosa.config.settings import Mission
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import DecodedBody, decode, decode_file

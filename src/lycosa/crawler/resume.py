@@ -12,7 +12,7 @@ from functools import reduce
 from lycosa import clock
 from lycosa.config.loading import load
 from lycosa.config.settings import FetchSettings, Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.crawler.browsers import fetch_again
 from lycosa.errors import UsageError
 from lycosa.frontier.contract import UNIFORM, Frontier, FrontierStatistics, RunFrontier

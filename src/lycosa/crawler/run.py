@@ -20,7 +20,7 @@ from lycosa.collection.folder import open_folder, remove_bare
 from lycosa.collection.lessons import borrow
 from lycosa.collection.lock import CollectionLock, lock
 from lycosa.config.settings import Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.crawler import rounds
 from lycosa.crawler.archive_moving import ArchiveMover, check_archive, clear_moved, tell_archive
 from lycosa.crawler.browsers import Browsers, refuse_browserless

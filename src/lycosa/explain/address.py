@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import urls
-from lycosa.config.secrets import mask
+from lycosa.config.host_rules import mask
 from lycosa.config.settings import UrlSettings
 from lycosa.config.value_parsers import Wrong, as_url
 from lycosa.errors import UsageError

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.errors import CollectionError, UsageError
 from lycosa.extract.executor import Executor
 from lycosa.extract.executor_choice import open_executor

@@ -20,8 +20,7 @@ from typing import Any
 import pycurl
 
 from lycosa import clock, urls
-from lycosa.config.host_rules import HostRules
-from lycosa.config.secrets import has_secrets, make_public
+from lycosa.config.host_rules import HostRules, has_secrets, make_public
 from lycosa.config.settings import FetchSettings, HostRule, LimitSettings, Mission
 from lycosa.fetch.address_guard import SCHEMES, AddressGuard
 from lycosa.fetch.curl_handle import DNS_CACHE_S, DNS_KEEP, DNS_SWEEP_S, apply_rule, make_handle, share_cookies

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from lycosa.collection.collection import Collection
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.errors import UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.judge.priority.policy_factory import make_relevance

@@ -24,7 +24,7 @@ from lycosa.collection.lock import lock
 from lycosa.collection.reading_source import COPIED, choose_source, find_shared, pin_to_copy
 from lycosa.collection.status import running_crawl
 from lycosa.config.loading import load
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.disk import make_fault, replace_text, sync_folder
 from lycosa.errors import CollectionError
 from lycosa.frontier.postgres import schema

@@ -22,9 +22,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection.lock import lock
-from lycosa.config.loading import LoadedMission, describe, load
+from lycosa.config.loading import LoadedMission, load
+from lycosa.config.setting_docs import describe
 from lycosa.config.settings import Mission
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier.sqlite import schema

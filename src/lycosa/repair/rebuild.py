@@ -18,7 +18,7 @@ from pathlib import Path
 from lycosa import urls
 from lycosa.archive.answer_catalogue import AnswerCatalogue
 from lycosa.archive.repair import apply_repair, inspect, sync_files
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.toml import to_toml
 from lycosa.disk import sync_folder
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier.sqlite.frontier import SqliteFrontier

@@ -15,7 +15,7 @@ from msgspec import Struct
 from lycosa.collection import database
 from lycosa.collection.reading_source import find_shared
 from lycosa.collection.status import LastRun, killed_crawl, running_crawl
-from lycosa.config.toml_reader import parse_tables
+from lycosa.config.toml import parse_tables
 from lycosa.errors import CollectionError, Damaged, LycosaError
 from lycosa.model import State
 from lycosa.serve.collection_folders import decode_name, refuse_strange_files

@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from lycosa.collection.status import Status, read_status
-from lycosa.config.loading import LoadedMission, SettingRow, describe
+from lycosa.config.loading import LoadedMission
+from lycosa.config.setting_docs import SettingRow, describe
 from lycosa.errors import LycosaError
 from lycosa.serve.collection_summaries import CollectionSummary
 from lycosa.serve.page_request import PageRequest, View

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.config.loading import describe, load
+from lycosa.config.loading import load
 from lycosa.config.mission_settings import read_own
-from lycosa.config.setting_docs import own_table
-from lycosa.config.toml_writer import to_toml
+from lycosa.config.setting_docs import describe, own_table
+from lycosa.config.toml import to_toml
 from lycosa.errors import UsageError
 from lycosa.missions.documents.parameters import read_parameters
 from lycosa.missions.documents.settings import DocumentSettings

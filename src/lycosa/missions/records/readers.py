@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from lycosa.config.mission_table import Place
 from lycosa.config.spelling import nearest
-from lycosa.config.toml_reader import find_lines, parse_tables
+from lycosa.config.toml import find_lines, parse_tables
 from lycosa.errors import UsageError
 from lycosa.missions.records.algebra.patterns import compile_pattern
 from lycosa.missions.records.delivery import MailSettings, WebhookSettings

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-from lycosa.config.toml_reader import find_lines
+from lycosa.config.toml import find_lines
 from lycosa.errors import LycosaError, UsageError
 from lycosa.missions.records.algebra.patterns import compile_pattern
 from lycosa.missions.records.rules import Rule, RuleMatch, RuleScope, parse_rule
