@@ -70,10 +70,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *GROUND, "collection", "config", "export", "extract", "frontier.sqlite", "output", "parse",
     ),
     "lists": (*GROUND, "collection", "frontier.sqlite", "output"),
-    "lab": (
-        *GROUND, "archive", "collection", "config", "extract", "fetch", "judge.admission", "judge.priority", "parse",
-        "quarry",
-    ),
     "crawler": (
         *GROUND, "archive", "collection", "config", "intake", "politeness",
         "extract", "fetch", "frontier", "frontier.postgres", "frontier.sqlite", "judge.admission", "judge.priority",

@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from bench.replay_policies import compare
 from support.synthetic_web import SyntheticWeb
 
-from lycosa.lab.comparison import compare
 from lycosa.missions import registry
 
 LIMIT = 800

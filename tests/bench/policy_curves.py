@@ -1,4 +1,4 @@
-"""How soon each policy finds the services of the synthetic web: curves from whole crawls, replayed in the laboratory.
+"""How soon each policy finds the services of the synthetic web: curves from whole crawls, replayed in a replay.
 
     python tests/bench/policy_curves.py --seeds 11 12 13 14 15 --cues 0.6 0.3 --chart docs/img/harvest.svg
 
@@ -29,6 +29,8 @@ from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench.recording import RecordedAnswer, Recording
+from bench.simulation import Key, Point, measure
 from support.synthetic_web import SyntheticWeb
 
 from lycosa import Collection, urls
@@ -36,8 +38,6 @@ from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
 from lycosa.config.settings import Mission
 from lycosa.judge.priority.policy_factory import make_policy, make_relevance
-from lycosa.lab.recording import RecordedAnswer, Recording
-from lycosa.lab.simulation import Key, Point, measure
 from lycosa.missions.geo.inventory.identity import endpoint_key
 from lycosa.missions.geo.inventory.inventory import ServiceInventory
 from lycosa.missions.geo.inventory.service_state import state_of
@@ -152,7 +152,7 @@ def mission_of(name: str, learned_from: str = "") -> Mission:
 
 
 def load_reel(world: World, quarry: Geo) -> tuple[Recording, Key]:
-    """A crawled world for the laboratory, and which of the true services an answer is."""
+    """A crawled world for a replay, and which of the true services an answer is."""
     relevance = make_relevance(mission_of("learn"))
 
     def weigh(doc: Doc) -> float:
@@ -307,7 +307,7 @@ def cost(world: World, thesaurus: str) -> None:
 
 def draw(curves: dict[float, list[tuple[World, dict[str, list[Point]]]]], file: Path) -> None:
     """The mean share of services that each policy has found."""
-    from lycosa.output.line_chart import draw_curves
+    from bench.line_chart import draw_curves
 
     series: dict[str, list[tuple[float, float]]] = {}
     for cues, worlds in curves.items():

@@ -3,7 +3,7 @@
     python tests/bench/thin_webs.py --seeds 4 5 6 --live
 
 The webs are those of tests/support/thin_web.py. For each seed one exhaustive crawl, kept below --work and used again if
-it is there, then replays in the laboratory. --live also lets each policy crawl the web itself, and shows both side by
+it is there, then replays in a replay. --live also lets each policy crawl the web itself, and shows both side by
 side. Dead hosts refuse connections; with --gone-answer they answer that every page is missing, as a server for all
 names does, so that each costs a request.
 """
@@ -21,9 +21,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench.replay_policies import compare
 from support.thin_web import ThinServer, ThinWeb, write_mission
-
-from lycosa.lab.comparison import compare
 
 POLICIES = ("shark", "learn")
 MARKS = (600, 1000, 2000, 5000)
@@ -81,7 +80,7 @@ def measure(seed: int, work: Path, *, live: bool, gone_answer: bool) -> None:
     points = compare(str(whole), POLICIES, limit=max(MARKS), step=200)
     for name in POLICIES:
         replayed = {point.requests: point.found for point in points if point.policy == name}
-        print(f"  {name:6} lab  {'  '.join(f'{n:,}: {replayed.get(n, 0)}' for n in MARKS)}", flush=True)
+        print(f"  {name:6} replay{'  '.join(f'{n:,}: {replayed.get(n, 0)}' for n in MARKS)}", flush=True)
         if live:
             folder = place / f"live-{name}"
             crawl(web, folder, "--policy", name, "--limit", "3800", gone_answer=gone_answer)

@@ -10,15 +10,18 @@ somebody who knows all links and always goes to the nearest service.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from policy_curves import Geo, World, load_reel, mission_of
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.policy_curves import Geo, World, load_reel, mission_of
+from bench.recording import RecordedAnswer, Recording
+from bench.simulation import Simulation
 
 from lycosa import urls
-from lycosa.lab.recording import RecordedAnswer, Recording
-from lycosa.lab.simulation import Simulation
 
 
 class Graph:

@@ -203,7 +203,7 @@ def test_endings_that_promise_nothing_are_any_names(tmp_path: Path) -> None:
         assert out.read_text().startswith(begins)
 
 
-@pytest.mark.parametrize("verb", [["lab"], ["analyse", "xml"], ["check-services"]])
+@pytest.mark.parametrize("verb", [["analyse", "xml"], ["check-services"]])
 def test_two_collections_are_one_too_many(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Where a collection may be a word or an option, both are not silently one."""
     assert main([*verb, "a", "-c", "b"]) == 2

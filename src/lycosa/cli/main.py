@@ -31,7 +31,6 @@ _CORE = {
     "query": "lycosa.cli.query:query",
     "why": "lycosa.cli.why:why",
     "report": "lycosa.cli.report:report",
-    "lab": "lycosa.cli.lab:lab",
     "export": "lycosa.cli.export:export",
     "merge": "lycosa.cli.merge:merge",
     "copy": "lycosa.cli.copy:copy",

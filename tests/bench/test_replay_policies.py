@@ -1,4 +1,4 @@
-"""The laboratory: a stored crawl under other policies, without the network."""
+"""The replay of a stored crawl under other policies, without the network."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from bench import replay_policies
+from bench.recording import Recording
+from bench.replay_policies import compare, replay
+from bench.simulation import Simulation
 from support.crawl_runs import crawl
 from support.loopback import Reply, Web, html
 from support.service_site import GEO, services
@@ -21,9 +25,6 @@ from lycosa.config.loading import load
 from lycosa.config.toml import to_toml
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.judge.priority.policy_factory import make_relevance
-from lycosa.lab.comparison import compare
-from lycosa.lab.recording import Recording
-from lycosa.lab.simulation import Simulation
 
 
 @pytest.fixture(scope="module")
@@ -116,18 +117,18 @@ def test_what_was_never_asked_for_is_told(web: Web, tmp_path: Path) -> None:
     """A replay of half a crawl knows nothing of the other half, and says so."""
     services(web, 20)
     crawl(web, tmp_path / "c", *GEO, "--policy", "bfs", "--limit", "5", "http://a.test/", code=5)
-    done = lab(str(tmp_path / "c"), "--policy", "shark")
+    done = run(str(tmp_path / "c"), "--policy", "shark")
     assert done.returncode == 0 and "were never asked for" in done.stderr
 
 
-def lab(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lycosa", "lab", *arguments]
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, replay_policies.__file__, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 def test_curves_are_told_and_drawn(stored: Path, tmp_path: Path) -> None:
     """As a table, as CSV, as a picture that stands alone."""
-    done = lab(
+    done = run(
         str(stored), "--policy", "shark,bfs", "--format", "csv", "--step", "10", "--chart", str(tmp_path / "c.svg")
     )
     assert done.returncode == 0, done.stderr
@@ -136,15 +137,15 @@ def test_curves_are_told_and_drawn(stored: Path, tmp_path: Path) -> None:
     assert rows[0] == {"policy": "shark", "requests": "10", "found": "9", "hosts": "1", "rate": "0.9"}
     picture = ElementTree.parse(tmp_path / "c.svg").getroot()
     assert len(picture.findall(".//{*}polyline")) == 2
-    table = lab(str(stored), "--policy", "bfs,shark", "--format", "table", "--step", "20").stdout
+    table = run(str(stored), "--policy", "bfs,shark", "--format", "table", "--step", "20").stdout
     assert table.splitlines()[0].split() == ["requests", "bfs", "shark"]
 
 
 def test_mistakes_are_told(stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A policy that does not exist, a folder that is no collection, a crawl that hunted nothing."""
-    assert main(["lab", str(stored), "--policy", "sharks"]) == 2
+    assert main([str(stored), "--policy", "sharks"], command=replay) == 2
     assert "learn" in capsys.readouterr().err
-    assert main(["lab", str(tmp_path)]) != 0
+    assert main([str(tmp_path)], command=replay) != 0
     assert "crawl.db" in capsys.readouterr().err
-    assert main(["lab", str(stored), "--set", "quarry="]) == 2
+    assert main([str(stored), "--set", "quarry="], command=replay) == 2
     assert "hunts nothing" in capsys.readouterr().err

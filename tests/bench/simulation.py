@@ -13,6 +13,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from bench.recording import RecordedAnswer, Recording
 from msgspec import Struct
 
 from lycosa import urls
@@ -21,7 +22,6 @@ from lycosa.config.settings import Mission
 from lycosa.judge.priority.focus import Focus
 from lycosa.judge.priority.policy import AGE, SITEMAP, Policy
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance, resolve_order
-from lycosa.lab.recording import RecordedAnswer, Recording
 from lycosa.model import Link, Observation
 
 _LOAD = 64  # as in crawler/target_loading.py: URLs of a host that are loaded, and scored anew, at once

@@ -1,1 +1,0 @@
-"""Laboratory: a stored crawl replayed under other policies, without the network."""
