@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lycosa.missions.documents.front_page.emails import find_emails
-from lycosa.missions.documents.front_page.ties import address_fits, mend_underscore
+from lycosa.missions.documents.front_page.people import address_fits, mend_underscore
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 from lycosa.missions.documents.front_page.language import identify_language
 from lycosa.missions.documents.front_page.vocabulary import (
@@ -41,23 +42,11 @@ def find_abstract(lines: list[Line], *, language: str, chances: dict[int, dict[s
     """The abstract in the document's language where there are several; without a heading, what the line model says."""
     found: list[tuple[float, str, Line]] = []
     for nth, line in enumerate(lines):
-        text = plain(line.text).strip()
-        folded = fold(text)
-        heading = ABSTRACT.match(folded)
-        if not heading:
+        rest = _behind_heading(line)
+        if rest is None:
             continue
-        rest = text[heading.end() :]
-        if rest and not re.search(r"[:.—–\-(]\s*$", heading[0]) and not text.isupper() and not rest[:1].isupper():
-            continue  # "Summary of results"
-        body = [rest] if rest else []
-        for after in lines[nth + 1 : nth + 1 + ABSTRACT_LINES_MAX]:
-            said = fold(plain(after.text).strip())
-            if _ends(said) or (after.page != line.page and len(body) > 8):
-                break
-            if line.size and after.size and body and after.column != line.column and after.page == line.page:
-                break
-            body.append(plain(after.text))
-        abstract = join_lines(body)[:ABSTRACT_CHARS_MAX]
+        abstract = join_lines(_abstract_below(line, rest, lines[nth + 1 : nth + 1 + ABSTRACT_LINES_MAX]))
+        abstract = abstract[:ABSTRACT_CHARS_MAX]
         if len(abstract) > 80:
             own, _ = identify_language(abstract)
             found.append((0.9 if own == language else 0.6, abstract, line))
@@ -70,6 +59,30 @@ def find_abstract(lines: list[Line], *, language: str, chances: dict[int, dict[s
         if len(abstract) > 150:
             return _finding(abstract, 0.5, run[0], "line model")
     return None
+
+
+def _behind_heading(line: Line) -> str | None:
+    """What stands on the line of an abstract's heading behind it; None where it is none: "Summary of results"."""
+    text = plain(line.text).strip()
+    heading = ABSTRACT.match(fold(text))
+    if not heading:
+        return None
+    rest = text[heading.end() :]
+    is_heading = not rest or re.search(r"[:.—–\-(]\s*$", heading[0]) or text.isupper() or rest[:1].isupper()
+    return rest if is_heading else None
+
+
+def _abstract_below(heading: Line, rest: str, lines: list[Line]) -> list[str]:
+    """The words of an abstract: up to the next heading, the end of its column, or that of its page."""
+    body = [rest] if rest else []
+    for line in lines:
+        if _ends(fold(plain(line.text).strip())) or (line.page != heading.page and len(body) > 8):
+            break
+        beside = line.page == heading.page and line.column != heading.column
+        if beside and body and heading.size and line.size:
+            break
+        body.append(plain(line.text))
+    return body
 
 
 def _finding(value: str, confidence: float, line: Line, rule: str) -> Finding:
@@ -95,20 +108,13 @@ def _printed(lines: list[Line], *, language: str) -> tuple[Finding, ...]:
     best: tuple[int, list[str], Line] | None = None
     for nth, line in enumerate(lines):
         text = plain(line.text).strip()
-        folded = fold(text)
-        heading = KEYWORDS.match(folded)
+        heading = KEYWORDS.match(fold(text))
         if not heading:
             continue
         rest = text[heading.end() :].strip()
         if rest and not re.search(r"[:.—–-]\s*$", heading[0]) and not rest[:1].isupper() and "," not in rest:
             continue
-        body = [rest] if rest else []
-        for after in lines[nth + 1 : nth + 6]:
-            said = fold(plain(after.text).strip())
-            if _ends(said) or body and (body[-1].endswith(".") or after.block != line.block or after.page != line.page):
-                break
-            body.append(plain(after.text))
-        words = split_keywords(join_lines(body))
+        words = split_keywords(join_lines(_keywords_below(line, rest, lines[nth + 1 : nth + 6])))
         score = 2 * _speaks(fold(heading[0]), language) + (len(words) > 1)
         if words and (best is None or score > best[0]):
             best = (score, words, line)
@@ -119,6 +125,17 @@ def _printed(lines: list[Line], *, language: str) -> tuple[Finding, ...]:
         source="text", rule="heading of the keywords", page=line.page, box=line.box, quote=plain(line.text)[:200]
     )
     return tuple(Finding(value=word, confidence=0.92, evidence=(evidence,)) for word in words)
+
+
+def _keywords_below(heading: Line, rest: str, lines: list[Line]) -> list[str]:
+    """The lines of a list of keywords: up to a full stop, a heading, or the end of the block."""
+    body = [rest] if rest else []
+    for line in lines:
+        apart = line.block != heading.block or line.page != heading.page
+        if _ends(fold(plain(line.text).strip())) or body and (body[-1].endswith(".") or apart):
+            break
+        body.append(plain(line.text))
+    return body
 
 
 def _speaks(heading: str, language: str) -> bool:
@@ -146,15 +163,11 @@ def split_keywords(text: str) -> list[str]:
 
 def common_words(text: str, count: int = 6) -> list[str]:
     """The pairs and words that a text uses most; those of a pair are not told again."""
-    words = re.findall(r"[^\W\d_]{3,}|[.;:()]", text[:60_000])
-    lower = [word.lower() for word in words]
-    single = Counter(word for word in lower if len(word) > 4 and fold(word) not in STOP_WORDS)
-    pairs = Counter(
-        f"{one} {two}"
-        for one, two in zip(lower, lower[1:], strict=False)
-        if len(one) > 3 and len(two) > 3 and fold(one) not in STOP_WORDS and fold(two) not in STOP_WORDS
-    )
+    words = re.findall(r"[^\W\d_]{3,}|[.;:()]", text[:60_000].lower())
+    telling = [word if len(word) > 3 and fold(word) not in STOP_WORDS else "" for word in words]
+    single = Counter(word for word in telling if len(word) > 4)
+    pairs = Counter(f"{one} {two}" for one, two in pairwise(telling) if one and two)
     chosen: list[str] = [pair for pair, times in pairs.most_common(count // 2) if times >= 4]
-    used = {word for pair in chosen for word in pair.split()}
+    used = " ".join(chosen).split()
     chosen += [word for word, times in single.most_common(3 * count) if times >= 4 and word not in used]
     return chosen[:count]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import get_args
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, get_args
 
 from lycosa.missions.documents.front_page.vocabulary import ABSTRACT, KEYWORDS, REFERENCES, SECTION, alternatives
 from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
@@ -83,6 +84,7 @@ _QUESTION = re.compile(
     re.M,
 )
 _POINTS = re.compile(r"[(\[]\s?\d+(?:[.,]\d+)?\s?(?:puntos?|pts?|points?|pontos?|p)\b\.?\s?[)\]]")
+_BIBLIOGRAPHY = re.compile(r"^(?:\d+\.?\s*)?(?:references|bibliograf\w+|referencias|bibliography)", re.M)
 _INTRODUCTION = re.compile(r"^(?:1\.?|i\.)?\s*introdu(?:ccion|ction|cao)\W*\d?$")
 _CHAPTERS = re.compile(r"^(?:capitulo|chapter|tema|unidad|leccion|lecture|parte) \w+", re.M)
 
@@ -109,28 +111,32 @@ def recognise_kind(layout: Layout) -> Finding:
 
 
 def _score_words(layout: Layout, head: list[Line], *, scores: dict[str, float], reasons: dict[str, str]) -> None:
+    places = _telling_places(layout, head)
+    for kind, weight, pattern in _COMPILED:
+        for place, share in places:
+            found = pattern.search(place)
+            if found:
+                scores[kind] += weight * share
+                reasons.setdefault(kind, found[0][:40])
+                break
+
+
+def _telling_places(layout: Layout, head: list[Line]) -> tuple[tuple[str, float], ...]:
+    """The places whose words tell the kind, with how much they count: large letters, first lines, cover, subject."""
     top_size = max((line.size for line in head), default=0.0)
     page_words = sum(len(line.text.split()) for line in head)
     # Prose speaks of all kinds: what stands behind the first heading of a text, and long lines, do not count.
-    start = _count_opening(head)
-    short = [line for line in head[: min(20, start)] if len(line.text.split()) <= 10 or page_words < 150]
+    opening = head[: min(20, _count_opening(head))]
+    short = [line for line in opening if len(line.text.split()) <= 10 or page_words < 150]
     early = fold("\n".join(line.text for line in short[:14]))
-    large = fold(
-        "\n".join(line.text for line in head if line.size >= 0.85 * top_size and len(line.text.split()) <= 14)[:600]
-    )
+    loud = [line.text for line in head if line.size >= 0.85 * top_size and len(line.text.split()) <= 14]
     cover = early
     if page_words < 150:
         end = layout.opening + 3
         pages = [line.text for line in layout.lines if line.page < end]
         cover = fold("\n".join(text for text in pages if len(text.split()) <= 12))
     subject = fold(f"{layout.metadata.get('title', '')}\n{layout.metadata.get('subject', '')}")
-    for kind, weight, pattern in _COMPILED:
-        for place, share in ((large, 1.2), (early, 1.0), (cover[:1800], 0.7), (subject, 0.5)):
-            found = pattern.search(place)
-            if found:
-                scores[kind] += weight * share
-                reasons.setdefault(kind, found[0][:40])
-                break
+    return (fold("\n".join(loud)[:600]), 1.2), (early, 1.0), (cover[:1800], 0.7), (subject, 0.5)
 
 
 def _count_opening(head: list[Line]) -> int:
@@ -142,67 +148,109 @@ def _count_opening(head: list[Line]) -> int:
     return len(head)
 
 
-def _score_form(layout: Layout, head: list[Line], *, scores: dict[str, float], reasons: dict[str, str]) -> None:
-    pages = max(1, layout.page_count)
-    landscape = layout.page_width > 1.15 * layout.page_height > 0
-    words = len(layout.text.split())
-    read = max(1, layout.text.count("\f") + 1)
-    per_page = words / read
+class _Form(NamedTuple):
+    """What a document looks like, whatever its words say."""
+
+    pages: int
+    landscape: bool
+    words_a_page: float
+    area: float
+    creator: str  # the programs that made it
+    page_words: int  # on its first page
+    has_abstract: bool
+    has_keywords: bool
+    has_references: bool
+    journal: int  # different words that journals and conferences print
+    questions: int
+    points: int
+    chapters: int
+    has_blanks: bool  # to be filled in
+
+
+def _form_of(layout: Layout, head: list[Line]) -> _Form:
     folded = [fold(line.text.strip()) for line in layout.lines]
     text = fold(layout.text[:60_000])
-    page_words = sum(len(line.text.split()) for line in head)
-    creator = fold(layout.metadata.get("creator", "") + " " + layout.metadata.get("producer", ""))
-    if landscape and pages > 2 and per_page < 230:
-        scores["slides"] += 6.0
-        reasons.setdefault("slides", "landscape pages with few words")
-    elif landscape and pages <= 2:
-        scores["poster"] += 1.5
-    if "beamer" in creator or "powerpoint" in creator or "impress" in creator:
-        scores["slides"] += 3.0
-        reasons.setdefault("slides", "made by a program for slides")
-    if layout.page_width * layout.page_height > 1_400_000 and pages <= 2:
-        scores["poster"] += 6.0
-        reasons.setdefault("poster", "one large sheet")
-    has_abstract = any(ABSTRACT.match(line) for line in folded[:120])
-    has_keywords = any(KEYWORDS.match(line) for line in folded[:160])
-    has_references = any(REFERENCES.match(line) for line in folded) or bool(
-        re.search(r"^(?:\d+\.?\s*)?(?:references|bibliograf\w+|referencias|bibliography)", text, re.M)
-    )
     end = layout.opening + 2
-    journal = len(set(_JOURNAL.findall(fold("\n".join(line.text for line in layout.lines if line.page < end)))))
-    if page_words > 150:
-        scores["article"] += (
-            2.0 * has_abstract
-            + 1.5 * has_keywords
-            + 1.3 * has_references
-            + min(3.0, 1.0 * journal)
-            + (0.5 if 3 <= pages <= 45 else -1.0)
-        )
-        reasons.setdefault("article", "abstract, references" if has_abstract else "form of the pages")
-    elif pages > 40:
-        scores["thesis"] += 1.0
-        scores["notes"] += 0.5
-    elif 3 < pages <= 45 and not landscape:
-        scores["article"] += 0.7 * (has_abstract + has_keywords + has_references) + min(1.5, 0.5 * journal)
-    questions = len(_QUESTION.findall(text))
-    if questions < 2 and pages > 8:
-        scores["exercises"] *= 0.2
-    points = len(_POINTS.findall(text))
-    if points >= 2:
-        scores["exam"] += min(3.0, 0.8 * points)
-        reasons.setdefault("exam", "points for each question")
-    if questions >= 3 and pages < 40:
-        scores["exercises"] += min(3.0, 0.5 * questions)
-        reasons.setdefault("exercises", "numbered tasks")
+    pages = max(1, layout.page_count)
+    return _Form(
+        pages=pages,
+        landscape=layout.page_width > 1.15 * layout.page_height > 0,
+        words_a_page=len(layout.text.split()) / max(1, layout.text.count("\f") + 1),
+        area=layout.page_width * layout.page_height,
+        creator=fold(layout.metadata.get("creator", "") + " " + layout.metadata.get("producer", "")),
+        page_words=sum(len(line.text.split()) for line in head),
+        has_abstract=any(ABSTRACT.match(line) for line in folded[:120]),
+        has_keywords=any(KEYWORDS.match(line) for line in folded[:160]),
+        has_references=any(REFERENCES.match(line) for line in folded) or bool(_BIBLIOGRAPHY.search(text)),
+        journal=len(set(_JOURNAL.findall(fold("\n".join(line.text for line in layout.lines if line.page < end))))),
+        questions=len(_QUESTION.findall(text)),
+        points=len(_POINTS.findall(text)),
+        chapters=len(_CHAPTERS.findall(text)) if pages > 25 else 0,
+        has_blanks="________" in text or text.count(".....") > 8 and pages < 4,
+    )
+
+
+def _score_form(layout: Layout, head: list[Line], *, scores: dict[str, float], reasons: dict[str, str]) -> None:
+    form = _form_of(layout, head)
+    for weigh in (_weigh_shape, _weigh_article, _weigh_tasks, _weigh_length):
+        for kind, weight, reason in weigh(form, scores):
+            scores[kind] += weight
+            if reason:
+                reasons.setdefault(kind, reason)
+
+
+#: Of each kind, what is added to its score, and the reason that is given.
+_Weights = Iterator[tuple[DocumentKind, float, str]]
+
+
+def _weigh_shape(form: _Form, scores: Mapping[str, float]) -> _Weights:
+    """Slides and posters, by their sheets and the programs that made them."""
+    if form.landscape and form.pages > 2 and form.words_a_page < 230:
+        yield "slides", 6.0, "landscape pages with few words"
+    elif form.landscape and form.pages <= 2:
+        yield "poster", 1.5, ""
+    if any(program in form.creator for program in ("beamer", "powerpoint", "impress")):
+        yield "slides", 3.0, "made by a program for slides"
+    if form.area > 1_400_000 and form.pages <= 2:
+        yield "poster", 6.0, "one large sheet"
+
+
+def _weigh_article(form: _Form, scores: Mapping[str, float]) -> _Weights:
+    """Articles, by the parts that they have; a cover before many pages speaks for a thesis."""
+    if form.page_words > 150:
+        parts = 2.0 * form.has_abstract + 1.5 * form.has_keywords + 1.3 * form.has_references
+        length = 0.5 if 3 <= form.pages <= 45 else -1.0
+        reason = "abstract, references" if form.has_abstract else "form of the pages"
+        yield "article", parts + min(3.0, 1.0 * form.journal) + length, reason
+    elif form.pages > 40:
+        yield "thesis", 1.0, ""
+        yield "notes", 0.5, ""
+    elif 3 < form.pages <= 45 and not form.landscape:
+        parts = 0.7 * (form.has_abstract + form.has_keywords + form.has_references)
+        yield "article", parts + min(1.5, 0.5 * form.journal), ""
+
+
+def _weigh_tasks(form: _Form, scores: Mapping[str, float]) -> _Weights:
+    """Exams and sheets of exercises, by their questions and what each is worth."""
+    if form.questions < 2 and form.pages > 8:
+        yield "exercises", -0.8 * scores["exercises"], ""
+    if form.points >= 2:
+        yield "exam", min(3.0, 0.8 * form.points), "points for each question"
+    if form.questions >= 3 and form.pages < 40:
+        yield "exercises", min(3.0, 0.5 * form.questions), "numbered tasks"
         if scores["exam"] > 0:
-            scores["exam"] += 1.0
-    if pages > 25:
-        scores["exam"] -= 2.0
-        scores["notes"] += 0.5 * min(3, len(_CHAPTERS.findall(text)))
-    if pages > 6:
-        for kind in ("cv", "form", "poster"):
-            scores[kind] -= 0.3 * (pages - 6)
-    if pages < 8:
-        scores["thesis"] -= 2.5
-    if "________" in text or text.count(".....") > 8 and pages < 4:
-        scores["form"] += 1.0
+            yield "exam", 1.0, ""
+
+
+def _weigh_length(form: _Form, scores: Mapping[str, float]) -> _Weights:
+    """What is too long for a kind, or too short, and what has room to write in."""
+    if form.pages > 25:
+        yield "exam", -2.0, ""
+        yield "notes", 0.5 * min(3, form.chapters), ""
+    if form.pages > 6:
+        excess: tuple[DocumentKind, ...] = ("cv", "form", "poster")
+        yield from ((kind, -0.3 * (form.pages - 6), "") for kind in excess)
+    if form.pages < 8:
+        yield "thesis", -2.5, ""
+    if form.has_blanks:
+        yield "form", 1.0, ""

@@ -6,6 +6,7 @@ It was trained by `tools/train_header_model.py`; the features here are the same 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,22 @@ _CONTACT = re.compile(r"@|https?:|www\.|\bemail\b|e-mail|\bcorreo\b")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
+#: What is looked for in a line, and how.
+_SEEN = (
+    ("inst", INSTITUTION.search),
+    ("place", ADDRESS.search),
+    ("contact", _CONTACT.search),
+    ("date", _DATE.search),
+    ("serial", _SERIAL.search),
+    ("notice", _NOTICE.search),
+    ("abstract", ABSTRACT.match),
+    ("keywords", KEYWORDS.match),
+    ("section", SECTION.match),
+    ("references", REFERENCES.match),
+    ("degree", DEGREE.match),
+)
+
+
 def _bin(value: float, edges: tuple[float, ...]) -> int:
     return sum(value >= edge for edge in edges)
 
@@ -61,27 +78,11 @@ def _own(line: Line) -> tuple[list[str], list[str]]:
     in_names = sum(len(name.split()) for name, _ in names) / max(1, len(letters))
     capitals = sum(word[0].isupper() for word in letters) / max(1, len(letters))
     digits = sum(letter.isdigit() for letter in text) / max(1, len(text))
-    seen = [f"names={_bin(in_names, (0.01, 0.4, 0.75))}"]
-    for name, pattern in (
-        ("inst", INSTITUTION),
-        ("place", ADDRESS),
-        ("contact", _CONTACT),
-        ("date", _DATE),
-        ("serial", _SERIAL),
-        ("notice", _NOTICE),
-    ):
-        if pattern.search(folded):
-            seen.append(name)
-    for name, pattern in (
-        ("abstract", ABSTRACT),
-        ("keywords", KEYWORDS),
-        ("section", SECTION),
-        ("references", REFERENCES),
-        ("degree", DEGREE),
-    ):
-        if pattern.match(folded):
-            seen.append(name)
-    seen.append(f"words={_bin(len(words), (2, 3, 5, 8, 12, 18))}")
+    seen = [
+        f"names={_bin(in_names, (0.01, 0.4, 0.75))}",
+        *(name for name, found in _SEEN if found(folded)),
+        f"words={_bin(len(words), (2, 3, 5, 8, 12, 18))}",
+    ]
     own = [
         f"capitals={_bin(capitals, (0.2, 0.4, 0.6, 0.8, 0.99))}",
         f"digits={_bin(digits, (0.01, 0.1, 0.3))}",
@@ -89,12 +90,8 @@ def _own(line: Line) -> tuple[list[str], list[str]]:
         f"end={text[-1:] if not text[-1:].isalnum() else 'a'}",
         f"start={_shape(text[:1])}",
     ]
-    if text.isupper():
-        own.append("upper")
-    if RAISED in line.text[1:]:
-        own.append("raised")
-    if line.text.startswith(RAISED):
-        own.append("raised first")
+    marks = (("upper", text.isupper()), ("raised", RAISED in line.text[1:]), ("raised first", line.text[:1] == RAISED))
+    own += [name for name, holds in marks if holds]
     lower = [fold(word) for word in letters]
     own += [f"w{nth}={word}" for nth, word in enumerate(lower[:2])]
     own += [f"last={word}" for word in lower[-1:]]
@@ -109,25 +106,26 @@ def features(lines: list[Line]) -> list[list[str]]:
     for nth, line in enumerate(lines):
         words, seen = own[nth]
         row = [*words, *seen, f"place={_bin(nth, (1, 2, 3, 5, 8, 12, 20, 35))}"]
-        if line.bold:
-            row.append("bold")
-        if line.italic:
-            row.append("italic")
+        row += [name for name, holds in (("bold", line.bold), ("italic", line.italic)) if holds]
         for shift in (-2, -1, 1, 2):
-            if 0 <= nth + shift < len(lines):
-                row += [f"{shift}:{feature}" for feature in own[nth + shift][1]]
-                if abs(shift) == 1:
-                    other = lines[nth + shift]
-                    ratio = line.size / other.size if line.size and other.size else 1.0
-                    row.append(f"{shift}:size={'up' if ratio > 1.05 else 'down' if ratio < 0.95 else 'same'}")
-                    if line.bold != other.bold:
-                        row.append(f"{shift}:weight")
-                    if line.block != other.block:
-                        row.append(f"{shift}:block")
-            else:
+            if not 0 <= nth + shift < len(lines):
                 row.append(f"{shift}:none")
+                continue
+            row += [f"{shift}:{feature}" for feature in own[nth + shift][1]]
+            if abs(shift) == 1:
+                row += [f"{shift}:{feature}" for feature in _beside(line, lines[nth + shift])]
         rows.append(row)
     return rows
+
+
+def _beside(line: Line, other: Line) -> Iterator[str]:
+    """How a line differs from the one above or below it."""
+    ratio = line.size / other.size if line.size and other.size else 1.0
+    yield f"size={'up' if ratio > 1.05 else 'down' if ratio < 0.95 else 'same'}"
+    if line.bold != other.bold:
+        yield "weight"
+    if line.block != other.block:
+        yield "block"
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from lycosa.missions.documents.front_page.vocabulary import (
     ADDRESS,
@@ -21,8 +22,12 @@ MARK = re.compile(
 )
 _DIGITS_AFTER = re.compile(r"(?<=[^\W\d_])\.?\s?\d{1,2}(?:\s?,\s?\d{1,2})*(?=[\s,;\x00]|$)")
 _AND = r"(?:and|AND|y|Y|e|u|et|und|i)"
+_BY = re.compile(r"^\s*(?:by|por|autor(?:es|as?)?|authors?|presentado por|presenta)\s*:?\s+(?=\S)", re.I)
 _SEPARATOR = re.compile(rf"\s*(?:[,;·•|]+(?:\s*{_AND}\s+|\s*&)?|\s[–—-]\s|\s{_AND}\s|&|^{_AND}\s)\s*")
 MEMBERSHIP = re.compile(r",?\s*(?:(?:Senior|Student|Life|Graduate Student) )?(?:Member|Fellow), (?:IEEE|ACM|AAAI|OSA)")
+_NO_LETTER = re.compile(r"[\d@/\\=+<>{}\[\]()?¿!¡:\"“”²³¹]")
+_NEVER_FIRST = PARTICLES - {"san", "santa"}
+_ROMAN = frozenset({"I", "II", "III", "IV", "V", "VI"})
 _INITIAL = re.compile(r"^[^\W\d_]\.?(?:-?[^\W\d_]\.)*$")
 _SIMPLE_WORD = re.compile(r"^[^\W\d_][^\W\d_'’´`.-]*(?:[-'’´`.][^\W\d_]+)*\.?$")
 
@@ -37,59 +42,75 @@ def strip_titles(text: str) -> str:
     return re.sub(r",\s*(?:ph\.?\s?d|m\.?sc|md|m\.d|mba|frs|bsc|dr|jr)\b\.?.*$", "", text, flags=re.I)
 
 
+class _Shape(NamedTuple):
+    """What the words of a name are, by their letters."""
+
+    capitals: int
+    initials: int
+    full: int
+    known: int  # given names
+
+
 def name_score(text: str) -> float:
     """How much words look like one person's name, 0 to 1."""
     text = strip_titles(re.sub(r"\s+", " ", MARK.sub(" ", text)).strip(" ,;:."))
     words = text.split()
-    if (
-        not 2 <= len(words) <= 7
-        or len(text) > 60
-        or any(letter.isdigit() or letter in '@/\\=+<>{}[]()?¿!¡:"“”' for letter in text)
-    ):
+    if not 2 <= len(words) <= 7 or len(text) > 60 or _NO_LETTER.search(text) or is_numbered(text):
         return 0.0
     folded = fold(text)
-    if (
-        is_numbered(text)
-        or NOT_NAMES.search(folded)
-        or INSTITUTION.search(folded)
-        or folded.split()[0] in PARTICLES - {"san", "santa"}
-    ):
+    if NOT_NAMES.search(folded) or INSTITUTION.search(folded) or folded.split()[0] in _NEVER_FIRST:
         return 0.0
-    if ADDRESS.search(folded) and not re.search(r"[a-z]{3}", ADDRESS.sub(" ", folded)):
+    address = ADDRESS.search(folded) is not None
+    if address and not re.search(r"[a-z]{3}", ADDRESS.sub(" ", folded)):
         return 0.0  # "Buenos Aires"
-    capitals = initials = full = known = 0
-    loud = [word.isupper() and len(word) > 3 for word in words]
-    shouted = text.isupper() or loud[-1] and loud == sorted(loud)  # "Ana PÉREZ"
+    shape = _shape_of(text, words)
+    if shape is None:
+        return 0.0
+    weights = (
+        (0.45, True),
+        (0.4, shape.known),
+        (0.3, shape.initials),
+        (0.1, shape.capitals <= 4),
+        (-0.2, shape.capitals > 5),
+        (-0.25, address),
+    )
+    return max(0.0, min(1.0, sum(weight for weight, holds in weights if holds)))
+
+
+def _shape_of(text: str, words: list[str]) -> _Shape | None:
+    """The words of a name counted; None where they are none, or one of them is in no name."""
+    if words[-1].islower() and words[-1] in PARTICLES:
+        return None
+    capitals_only = text.isupper()
+    shouted = capitals_only or _is_surname_shouted(words)
+    initials = full = known = 0
     for word in words:
         plain = fold(word).strip(".")
-        if plain in PARTICLES and (word.islower() or text.isupper()):
+        if plain in PARTICLES and (word.islower() or capitals_only):
             continue
-        if not word[0].isupper() or (not shouted and _is_acronym(word)):
-            return 0.0
-        if len(word) <= 4 and _INITIAL.match(word) and (len(word) <= 2 or "." in word):
+        if _is_initial(word):
             initials += 1
         elif _SIMPLE_WORD.match(word):
             full += 1
         else:
-            return 0.0
-        capitals += 1
-        known += any(part in GIVEN_NAMES for part in plain.split("-"))
-    if not full or capitals < 2 or (words[-1].lower() in PARTICLES and words[-1].islower()):
-        return 0.0
-    if words[-1] in ("I", "II", "III", "IV", "V", "VI") and not known:
-        return 0.0  # "Álgebra Lineal I"
-    score = 0.45
-    if known:
-        score += 0.4
-    if initials and full:
-        score += 0.3
-    if 2 <= capitals <= 4:
-        score += 0.1
-    elif capitals > 5:
-        score -= 0.2
-    if ADDRESS.search(folded):
-        score -= 0.25
-    return max(0.0, min(1.0, score))
+            return None
+        if not word[0].isupper() or not shouted and _is_acronym(word):
+            return None
+        known += not GIVEN_NAMES.isdisjoint(plain.split("-"))
+    is_numbered_title = words[-1] in _ROMAN and not known  # "Álgebra Lineal I"
+    if not full or initials + full < 2 or is_numbered_title:
+        return None
+    return _Shape(initials + full, initials, full, known)
+
+
+def _is_surname_shouted(words: list[str]) -> bool:
+    """Whether words end in capitals, and only there: "Ana PÉREZ"."""
+    loud = [word.isupper() and len(word) > 3 for word in words]
+    return loud[-1] and loud == sorted(loud)
+
+
+def _is_initial(word: str) -> bool:
+    return len(word) <= 4 and (len(word) <= 2 or "." in word) and _INITIAL.match(word) is not None
 
 
 def _is_acronym(word: str) -> bool:
@@ -118,33 +139,35 @@ def tidy_name(text: str) -> str:
 
 def split_names(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """The names in a line of authors, each with the marks that stand at it; what is no name is left out."""
-    text = MEMBERSHIP.sub("", text)
-    text = re.sub(r"(?i)^\s*(?:by|por|autor(?:es|as?)?|authors?|presentado por|presenta)\s*:?\s+(?=\S)", "", text)
+    text = _BY.sub("", MEMBERSHIP.sub("", text))
     if ";" in text and "," in text:  # "Ruiz, Ana M.; Sanz, Eva"
         return [found for part in text.split(";") for found in split_names(part)]
     found: list[tuple[str, tuple[str, ...]]] = []
-    pieces = _pieces(text)
-    if (
-        len(pieces) >= 2
-        and not any(" " in piece[0].strip() for piece in pieces[::2])
-        and all(_SIMPLE_WORD.match(piece[0]) for piece in pieces if piece[0])
-    ):  # "Zdrojewski, Pablo; Saab, Andrés"
-        if len(pieces) % 2 == 0:
-            pieces = [(f"{pieces[n + 1][0]} {pieces[n][0]}", pieces[n + 1][1]) for n in range(0, len(pieces), 2)]
-    elif (
-        len(pieces) == 2
-        and "," in text
-        and name_score(pieces[0][0]) < 0.6
-        and name_score(f"{pieces[1][0]} {pieces[0][0]}") > 0.6
-        and (name_score(pieces[1][0]) < 0.6 or " " not in pieces[0][0])
-    ):
-        pieces = [(f"{pieces[1][0]} {pieces[0][0]}", pieces[1][1])]
-    for name, marks in pieces:
+    for name, marks in _turned(_pieces(text), has_comma="," in text):
         if name_score(name) > 0.3:
             found.append((tidy_name(name), marks))
         elif not name and found and marks:
             found[-1] = (found[-1][0], found[-1][1] + marks)
     return found
+
+
+def _turned(pieces: list[tuple[str, tuple[str, ...]]], *, has_comma: bool) -> list[tuple[str, tuple[str, ...]]]:
+    """The pieces of a line; where surnames stand before given names, both as one: "Zdrojewski, Pablo; Saab, Andrés"."""
+    if len(pieces) < 2:
+        return pieces
+    single = not any(" " in name.strip() for name, _ in pieces[::2])
+    if single and all(_SIMPLE_WORD.match(name) for name, _ in pieces if name):
+        if len(pieces) % 2:
+            return pieces
+        pairs = zip(pieces[::2], pieces[1::2], strict=True)
+        return [(f"{given} {surname}", marks) for (surname, _), (given, marks) in pairs]
+    if len(pieces) > 2 or not has_comma:
+        return pieces
+    (surname, _), (given, marks) = pieces
+    turned = f"{given} {surname}"
+    if name_score(surname) >= 0.6 or name_score(turned) <= 0.6:
+        return pieces
+    return [(turned, marks)] if " " not in surname or name_score(given) < 0.6 else pieces
 
 
 def _pieces(text: str) -> list[tuple[str, tuple[str, ...]]]:

@@ -1,26 +1,18 @@
-"""People and their institutions on the first page of a text, by what the line model says of each line."""
+"""People and institutions as lines name them: what is one, which are the same, and what belongs to whom."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
+from rapidfuzz import fuzz
 
 from lycosa.missions.documents.front_page.names import MARK, MEMBERSHIP, name_score, split_names, tidy_name
-from lycosa.missions.documents.front_page.roles import role_of
-from lycosa.missions.documents.front_page.vocabulary import (
-    ABSTRACT,
-    ADDRESS,
-    DEGREE,
-    HONORIFIC,
-    INSTITUTION,
-    KEYWORDS,
-    PARTICLES,
-    SECTION,
-)
+from lycosa.missions.documents.front_page.vocabulary import ADDRESS, HONORIFIC, INSTITUTION
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.reading.layout import Line
-from lycosa.missions.documents.reading.letters import RAISED, fold, join_lines, plain
+from lycosa.missions.documents.reading.letters import fold, plain
 
 CONTACT = re.compile(r"@|\[at\]|\(at\)|\barroba\b|https?:|www\.|\btel[.:]|\bfax\b|orcid|e-?mail|correo|phone", re.I)
 NO_HEADER = re.compile(
@@ -71,175 +63,6 @@ def is_sentence(text: str) -> bool:
     return len(words) > 9 and sum(word.islower() for word in words) > 0.6 * len(words)
 
 
-def read_header(
-    lines: list[Line], *, title: list[Line], chances: dict[int, dict[str, float]], levels: bool = False
-) -> tuple[list[Named], list[Institution]]:
-    """The people and institutions that the first page of a text names, by what the line model says of each line.
-
-    `levels`: each line of an institution is one of its levels, as on covers; else lines are joined, as in articles.
-    """
-    people: list[Named] = []
-    places: list[Institution] = []
-    titles = {id(line) for line in title}
-    began = False  # the text: after the heading of the abstract or the introduction
-    top = max((nth for nth, line in enumerate(lines) if id(line) in titles), default=0)
-    pending: Role | None = None
-    broken: tuple[int, str] = (-9, "")  # the end of a line of authors that is no name yet
-    for order, line in enumerate(lines):
-        text = line.text.strip()
-        folded = fold(plain(text))
-        if ABSTRACT.match(folded) or SECTION.match(folded) or KEYWORDS.match(folded):
-            began = True
-            pending = None
-            continue
-        said = chances.get(id(line), {})
-        author, place = said.get("author", 0.0), said.get("affiliation", 0.0)
-        if not folded or id(line) in titles:
-            continue
-        role, rest = role_of(text)
-        labelled = role is not None and not began and order < top + 12
-        above = people[-1].line if people and people[-1].line else title[-1] if title else None
-        if author < 0.5 and not began and above is not None and _is_below(line, above) and _is_name(text):
-            author = 0.5  # names just below the title or other names, whatever the model says
-        if author + place + said.get("email", 0.0) < 0.15 and not labelled:
-            pending = None
-            continue
-        if role is not None and (author > 0.3 or place > 0.3 or labelled):
-            names = split_names(rest)
-            people += [
-                Named(name, role, line, marks, name_confidence(name, 0.85), f"label: {role}", order)
-                for name, marks in names
-            ]
-            pending = role if not rest else None
-            if names or not rest:
-                continue
-        if NO_HEADER.match(folded):
-            continue
-        if CONTACT.search(folded) and not has_names(text):
-            continue
-        whole = f"{broken[1]} {text}" if broken[0] == order - 1 else text
-        if people and people[-1].order == order - 1 and text.split()[0] in PARTICLES:  # "Ana Ruiz", "de Sousa and …"
-            whole = f"{people.pop().name} {text}"
-        names, rests = names_and_places(whole)
-        enough = 0.25 if not began else 0.75
-        if rests and not began and order > top:
-            author = max(author, 0.4)  # a name with its institution
-        elif names and max(name_score(name) for name, _ in names) < 0.6:
-            enough = max(enough, 0.5)
-        starts = order == 0 or lines[order - 1].block != line.block
-        if (
-            names
-            and author < enough
-            and starts
-            and not began
-            and order > top
-            and min(name_score(n) for n, _ in names) > 0.5
-        ):
-            author = max(author, 0.3)  # a block that begins with a name
-        if (
-            names
-            and author >= enough
-            and (not INSTITUTION.search(folded) or rests or author > 0.8)
-            and not DEGREE.match(folded)
-        ):
-            who: Role = pending or "author"
-            base = 0.45 + 0.5 * author - (0.25 if order < top else 0.0)
-            for name, marks in names:
-                people.append(Named(name, who, line, marks, name_confidence(name, base), "line model", order))
-            places += [Institution(tidy_place(one), line, (), 0.75, order) for one in rests]
-            tail = re.split(r"[,;&]|\b(?:and|y|e)\b", text)[-1].strip()
-            cut = tail != text and RAISED not in tail and re.search(r"[a-z]{2}", tail) and not split_names(tail)
-            broken = (order, tail) if cut and not rests else (-9, "")
-            continue
-        pending = None
-        if (
-            is_sentence(text)
-            and not _leading_mark(line.text)[0]
-            and not re.match(r"^\W*(?:del? |d[ao] |y |e |and )", folded)
-        ):
-            continue
-        if INSTITUTION.search(folded) and place >= 0.2 or place > 0.7:
-            _add_place(places, lines, order, place, levels=levels)
-        elif places and places[-1].order == order - 1 and len(text) < 90 and (
-            ADDRESS.search(folded) or places[-1].text.endswith((",", "-"))
-        ):  # fmt: skip
-            places[-1].text = tidy_place(f"{places[-1].text} {plain(text)}")
-            places[-1].order = order
-    return people, [one for one in places if _is_place(one)]
-
-
-NO_PLACE_LABEL = re.compile(r"^(?:correspond|(?:catedra|asignatura|materia|titulacion|carrera|curso)\s?:)")
-_CUT = re.compile(r"\b(?:e|y|de|da|do|del|and|of|the|en|em)$")
-
-
-def _is_place(place: Institution) -> bool:
-    folded = fold(place.text)
-    letters = sum(letter.isalpha() for letter in folded)
-    if letters < 0.6 * len(folded.replace(" ", "")) or len(folded) > 350:
-        return False
-    if NO_PLACE_LABEL.match(folded) or _CUT.search(folded):
-        return False
-    near = bool(place.marks) or bool(ADDRESS.search(folded)) or "," in folded
-    return (
-        bool(INSTITUTION.search(folded))
-        or len(folded) > 12
-        and place.score > 0.8
-        and near
-        or bool(acronyms(place.text))
-    )
-
-
-#: An institution that stands by itself; a second one after it is another.
-WHOLE = re.compile(
-    r"\b(?:universi\w+|politecnic\w+|polytechnic\w*|institute of technology|national lab\w+|microsoft|google|ibm|"
-    r"conicet|csic|inria|cnrs|corporation|"
-    r"\binc\b|\bgmbh\b|\bllc\b|\bltd\b)"
-)
-
-
-def _add_place(places: list[Institution], lines: list[Line], order: int, chance: float, *, levels: bool) -> None:
-    """Adds the institutions of a line, or its words to the one that the line above began."""
-    line = lines[order]
-    marks, body = _leading_mark(line.text)
-    goes_on = bool(places) and places[-1].order == order - 1 and not marks and _goes_on(line, lines[order - 1])
-    for nth, (part_marks, part) in enumerate(_marked_parts(line.text) or [(marks, body)]):
-        before = fold(places[-1].text) if places else ""
-        another = (
-            bool(WHOLE.search(before) and WHOLE.search(fold(part))) or levels and bool(INSTITUTION.search(fold(part)))
-        )
-        if nth == 0 and goes_on and not part_marks and (not another or _CUT.search(before)):
-            own = INSTITUTION.match(fold(part)) or ADDRESS.search(fold(part))
-            link = "" if before.endswith("-") else ", " if own and not _CUT.search(before) else " "
-            places[-1].text = tidy_place(places[-1].text + link + part)
-            places[-1].order = order
-        else:
-            places.append(Institution(tidy_place(part), line, part_marks, round(0.4 + 0.5 * chance, 2), order))
-
-
-_DETAILS = re.compile(
-    r"^(?:author details|author affiliations|authors?[’']? affiliations|filiacion|afiliaciones)\W*\d?$"
-)
-
-
-def read_details(lines: list[Line]) -> list[Institution]:
-    """The institutions under a heading "Author details", as some journals print them at the end."""
-    for nth, line in enumerate(lines):
-        if _DETAILS.match(fold(plain(line.text)).strip()):
-            below = [plain(one.text) for one in lines[nth + 1 : nth + 12]]
-            end = next(
-                (n for n, text in enumerate(below) if n and len(text) < 35 and not re.search(r"\d|\.$", text)), 12
-            )
-            text = re.sub(r"(?<=[.,;] )(?=\d{1,2}[A-Z])|^(?=\d{1,2}[A-Z])", " ", join_lines(below[:end]))
-            parts = re.split(r"(?:^|(?<=[.,;\s]))(\d{1,2})\s*(?=[A-Z])", text)
-            pairs = zip(parts[1::2], parts[2::2], strict=False)
-            return [
-                Institution(tidy_place(part), line, (mark,), 0.75, 0)
-                for mark, part in pairs
-                if INSTITUTION.search(fold(part))
-            ]
-    return []
-
-
 def once(people: list[Named]) -> list[Named]:
     """Each person once: under the longest name, in the role that a label gave, with all marks."""
     kept: list[Named] = []
@@ -272,20 +95,6 @@ def same_person(one: str, other: str) -> bool:
 
 def name_confidence(name: str, base: float) -> float:
     return round(base * (0.55 + 0.45 * name_score(name)), 2)
-
-
-def _is_name(text: str) -> bool:
-    """Whether a line is one name or several, of which one is surely a name."""
-    names, _ = names_and_places(text)
-    return len(names) > 1 or bool(names) and name_score(names[0][0]) > 0.7
-
-
-def _is_below(line: Line, above: Line) -> bool:
-    """Whether a line is printed just below another."""
-    if line.box is None or above.box is None or line.page != above.page:
-        return False
-    beside = line.box.left < above.box.right and above.box.left < line.box.right
-    return beside and 0 < line.box.top - above.box.bottom < 3 * max(line.size, above.size)
 
 
 def has_names(text: str) -> bool:
@@ -322,34 +131,137 @@ def names_and_places(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], list
     return [], []
 
 
-def _leading_mark(text: str) -> tuple[tuple[str, ...], str]:
-    found = re.match(
-        rf"^\s*{RAISED}?\s*(\(?(?:\d{{1,2}}|[a-z]|[IVX]{{1,4}}|[*†‡§¶∗]+)\)?){RAISED}?[.\s]*(?=[^\W\d_]{{2,}})", text
+NO_PLACE_LABEL = re.compile(r"^(?:correspond|(?:catedra|asignatura|materia|titulacion|carrera|curso)\s?:)")
+CUT = re.compile(r"\b(?:e|y|de|da|do|del|and|of|the|en|em)$")
+
+
+def is_place(place: Institution) -> bool:
+    folded = fold(place.text)
+    letters = sum(letter.isalpha() for letter in folded)
+    if letters < 0.6 * len(folded.replace(" ", "")) or len(folded) > 350:
+        return False
+    if NO_PLACE_LABEL.match(folded) or CUT.search(folded):
+        return False
+    near = bool(place.marks) or bool(ADDRESS.search(folded)) or "," in folded
+    return (
+        bool(INSTITUTION.search(folded))
+        or len(folded) > 12
+        and place.score > 0.8
+        and near
+        or bool(acronyms(place.text))
     )
-    if found and (RAISED in text[: found.end()] or not found[1].isalpha()):
-        return (found[1].strip("()"),), text[found.end() :]
-    return (), text
-
-
-def _marked_parts(text: str) -> list[tuple[tuple[str, ...], str]]:
-    """The institutions of one line, each after its mark: "1 University of A 2 University of B"."""
-    parts = re.split(
-        rf"(?:(?:^|(?<=[\s,;.])){RAISED}?\s*(?=\d|[†‡§¶∗*])|{RAISED}\s*(?=[a-z]\s?[A-Z]))(\d{{1,2}}|[a-z]|[†‡§¶∗*])\s*(?=[A-ZÁÉÍÓÚ][a-zé])",
-        text,
-    )
-    if len(parts) < 3:
-        return []
-    found: list[tuple[tuple[str, ...], str]] = [
-        ((mark,), part.strip(" ,;")) for mark, part in zip(parts[1::2], parts[2::2], strict=True) if part.strip()
-    ]
-    return [((), parts[0].strip(" ,;")), *found] if parts[0].strip() else found
-
-
-def _goes_on(line: Line, above: Line) -> bool:
-    """Whether a line of an institution belongs to the one above it."""
-    return line.block == above.block and abs(line.size - above.size) < 0.6
 
 
 def tidy_place(text: str) -> str:
     text = re.sub(r"\s+", " ", plain(text)).strip(" ,;:.·•|-–—*†‡§¶∗")
     return re.sub(r"\s*(?:e-?mail|correo)\b.*$", "", text, flags=re.I)
+
+
+_ORCID = re.compile(r"\b(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\b")
+
+
+def tie_places(people: Sequence[Named], places: Sequence[Institution]) -> dict[int, tuple[str, ...]]:
+    """The institutions of each person, by their place in the list: by marks, by what follows the name, or all."""
+    tied: dict[int, tuple[str, ...]] = {}
+    marked = any(place.marks for place in places)
+    orders = sorted({person.order for person in people})
+    alone = 1 in (len(places), len(people)) or len(orders) == 1 and not marked
+    for nth, person in enumerate(people):
+        found = [place for place in places if set(place.marks) & set(person.marks)]
+        if not marked and len(orders) > 1:
+            found = _places_between(person, min(filter(person.order.__lt__, orders), default=10_000), places)
+        if found or alone:
+            tied[nth] = tuple(place.text for place in found or places)
+    return tied
+
+
+def _places_between(person: Named, end: int, places: Sequence[Institution]) -> list[Institution]:
+    """The institutions between a name and the next one."""
+    page = person.line.page if person.line else 1
+    return [place for place in places if person.order <= place.order < end and place.line.page == page]
+
+
+def address_fits(email: str, name: str) -> float:
+    """How well the local part of an address fits a name, 0 to 1."""
+    local = re.sub(r"[^a-z]", "", fold(email.split("@")[0]))
+    words = [word for word in re.split(r"[\s.\-'’]+", fold(name)) if word]
+    if len(words) < 2 or len(local) < 2:
+        return 0.0
+    given = words[0]
+    fit = next((fit for surname in words[1:] if (fit := _surname_fits(local, surname, given))), 0.0)
+    if fit or given == local or len(given) > 3 and given in local:
+        return fit or 0.65
+    initials = "".join(word[0] for word in words)
+    is_like = local.startswith(initials) if len(initials) > 2 else local == initials
+    return 0.6 if is_like or len(local) > 4 and fuzz.partial_ratio(local, "".join(words)) > 85 else 0.0
+
+
+def _surname_fits(local: str, surname: str, given: str) -> float:
+    """How well an address fits one surname, with what is left of it beside the given name."""
+    if len(surname) > 2 and surname in local:
+        rest = local.replace(surname, "", 1)
+        return 0.95 if not rest or rest[0] == given[0] or given.startswith(rest) else 0.75
+    cut = len(surname) > 5 and len(local) > 4
+    return 0.8 if cut and (local.startswith(surname[:5]) or local.endswith(surname[:5])) else 0.0
+
+
+def tie_emails(people: Sequence[str], emails: Sequence[str]) -> dict[int, tuple[str, ...]]:
+    """The addresses of each person: those that fit the name best, else by order where there are as many as people."""
+    tied: dict[int, list[str]] = {}
+    left = list(emails)
+    fits = sorted(
+        ((address_fits(email, name), nth, email) for nth, name in enumerate(people) for email in emails),
+        key=lambda one: -one[0],
+    )
+    for fit, nth, email in fits:
+        if fit >= 0.6 and email in left:
+            tied.setdefault(nth, []).append(email)
+            left.remove(email)
+    alone = [nth for nth in range(len(people)) if nth not in tied]
+    if left and len(left) == len(alone):
+        for nth, email in zip(alone, left, strict=True):
+            tied.setdefault(nth, []).append(email)
+    return {nth: tuple(found) for nth, found in tied.items()}
+
+
+def find_orcids(lines: Sequence[Line], people: Sequence[Named]) -> dict[int, str]:
+    """The ORCID of each person: on the name's line or on the nearest line after it; checked by its last figure."""
+    found: dict[int, str] = {}
+    for nth, line in enumerate(lines):
+        for match in _ORCID.finditer(plain(line.text)):
+            if not _is_valid(match[1]):
+                continue
+            here = [n for n, person in enumerate(people) if person.line is line]
+            before = [
+                n for n, person in enumerate(people) if any(one is person.line for one in lines[max(0, nth - 6) : nth])
+            ]
+            named = [n for n in (*here, *before[::-1]) if n not in found]
+            if not named and len(people) == 1:
+                named = [0]
+            if named:
+                found[named[0]] = match[1]
+    return found
+
+
+def _is_valid(orcid: str) -> bool:
+    """ISO 7064, 11-2."""
+    total = 0
+    figures = orcid.replace("-", "")
+    for figure in figures[:-1]:
+        total = (total + int(figure)) * 2
+    check = (12 - total % 11) % 11
+    return figures[-1] == ("X" if check == 10 else str(check))
+
+
+def mend_underscore(text: str, email: str, people: Sequence[str]) -> str:
+    """An address whose underscore was printed as a rule and so lost: "sahand n@x.edu" beside Sahand Negahban."""
+    local, _, domain = email.partition("@")
+    found = re.search(rf"(?<![\w.@-])([a-z][a-z0-9]{{1,20}})\s{re.escape(local)}\s?@", text)
+    if not found:
+        return email
+    for name in people:
+        words = [word for word in re.split(r"[\s.]+", fold(name)) if word]
+        first = [word for word in words if word == found[1] or len(found[1]) > 2 and word.startswith(found[1])]
+        if first and any(word.startswith(local) for word in words if word != first[0]):
+            return f"{found[1]}_{local}@{domain}"
+    return email

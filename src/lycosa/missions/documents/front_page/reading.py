@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from msgspec import structs
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.front_page.abstracts import find_abstract, find_keywords
-from lycosa.missions.documents.front_page.covers import read_cover
 from lycosa.missions.documents.front_page.emails import find_emails
+from lycosa.missions.documents.front_page.header import read_cover, read_details, read_header
 from lycosa.missions.documents.front_page.kinds import recognise_kind
 from lycosa.missions.documents.front_page.language import identify_language
 from lycosa.missions.documents.front_page.line_model import label_lines
 from lycosa.missions.documents.front_page.names import name_score, split_names
-from lycosa.missions.documents.front_page.people import Institution, Named, once, read_details, read_header, same_person
+from lycosa.missions.documents.front_page.people import (
+    Institution,
+    Named,
+    address_fits,
+    find_orcids,
+    mend_underscore,
+    once,
+    same_person,
+    tie_emails,
+    tie_places,
+)
 from lycosa.missions.documents.front_page.references import DOI, find_references
 from lycosa.missions.documents.front_page.rights import find_rights
-from lycosa.missions.documents.front_page.ties import address_fits, find_orcids, mend_underscore, tie_emails, tie_places
 from lycosa.missions.documents.front_page.titles import TitleCandidate, find_titles
 from lycosa.missions.documents.front_page.vocabulary import SECTION
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
@@ -40,46 +50,27 @@ def read_facts(body: bytes, *, format: str = "pdf") -> DocumentFacts:
 
 def facts_of(layout: Layout) -> DocumentFacts:
     """What a document says of itself, from its layout."""
-    if any(len(line.text) > LINE_CHARS_MAX for line in layout.lines):
-        layout = structs.replace(layout, lines=[_cut(line) for line in layout.lines])
+    layout = structs.replace(layout, lines=[_cut(line) for line in layout.lines])
     if not layout.lines:
-        kind = Finding(value="other", confidence=0.1)
         return DocumentFacts(
             format=layout.format,
-            kind=kind,
+            kind=Finding(value="other", confidence=0.1),
             pages=layout.page_count,
             metadata=layout.metadata,
             scanned=layout.image_pages > 0,
             problem=layout.problem,
         )
+    opening, metadata = layout.opening, layout.metadata
     kind = recognise_kind(layout)
-    opening = layout.opening
-    first_page = [line for line in layout.lines if line.page == opening]
-    cover = sum(len(line.text.split()) for line in first_page) < COVER_WORDS
-    chances = {} if cover else {id(line): said for line, said in zip(first_page, label_lines(first_page), strict=False)}
-    titles = find_titles(layout, weights={key: said.get("title", 0.0) for key, said in chances.items()})
-    language, sureness = identify_language(layout.text)
-    title_lines = titles[0].lines if titles else []
-    if title_lines and title_lines[0].page > opening:  # a text after a cover that is not its own
-        page = [line for line in layout.lines if line.page == title_lines[0].page]
-        if sum(len(line.text.split()) for line in page) >= COVER_WORDS:
-            first_page, cover = page, False
-            chances = {id(line): said for line, said in zip(page, label_lines(page), strict=False)}
-    if cover:
-        people, places = read_cover(_cover_pages(layout), title=title_lines)
-    else:
-        people, places = read_header(first_page, title=title_lines, chances=chances, levels=kind.value != "article")
-        places += read_details([line for line in layout.lines if line.page > opening])
-    people = once(people)
-    people = _with_embedded(people, layout.metadata.get("author", ""), head=layout.lines)
-    emails = _emails(layout, [one.name for one in people])
-    head = "\n".join(plain(line.text) for line in layout.lines if line.page < opening + 3)[:HEAD_CHARS]
-    tail = "\n".join(plain(line.text) for line in layout.lines if line.page > max(opening + 2, layout.page_count - 2))[
-        :HEAD_CHARS
-    ]
-    doi = DOI.search(head)
+    front, titles = _find_front(layout)
+    people, places = _people_and_places(layout, front, title=titles[0].lines if titles else [], kind=kind.value)
+    people = _with_embedded(once(people), metadata.get("author", ""), head=layout.lines)
     places = _places_once(places)
+    emails = _emails(layout, [one.name for one in people])
     early = [line for line in layout.lines if line.page < opening + EARLY_PAGES]
+    head = _text_of(layout, (opening, opening + 2))
+    doi = DOI.search(head)
+    language, sureness = identify_language(layout.text)
     return DocumentFacts(
         format=layout.format,
         kind=kind,
@@ -89,20 +80,58 @@ def facts_of(layout: Layout) -> DocumentFacts:
         people=_people(people, places, [one.value for one in emails], lines=early),
         affiliations=tuple(_place(one) for one in places),
         emails=emails,
-        abstract=find_abstract(early, language=language, chances=chances if kind.value in _WITH_ABSTRACT else {}),
-        keywords=find_keywords(
-            early, language=language, text=layout.text, embedded=layout.metadata.get("keywords", "")
-        ),
+        abstract=find_abstract(early, language=language, chances=front.chances if kind.value in _WITH_ABSTRACT else {}),
+        keywords=find_keywords(early, language=language, text=layout.text, embedded=metadata.get("keywords", "")),
         references=find_references(layout.text),
         doi=doi[0] if doi else "",
-        year=_year(first_page, layout.metadata, chances=chances),
-        rights=find_rights(layout.lines, layout.metadata),
-        metadata=layout.metadata,
+        year=_year(front.lines, metadata, chances=front.chances),
+        rights=find_rights(layout.lines, metadata),
+        metadata=metadata,
         head=head,
-        tail=tail,
+        tail=_text_of(layout, (max(opening + 3, layout.page_count - 1), layout.page_count)),
         scanned=layout.image_pages >= max(1, len({line.page for line in layout.lines})),
         problem=layout.problem,
     )
+
+
+class _Front(NamedTuple):
+    """The page that names a document's authors, with what the line model says of each of its lines."""
+
+    lines: list[Line]
+    chances: dict[int, dict[str, float]]  # by a line's id; empty: a cover
+    is_cover: bool
+
+
+def _front_of(lines: list[Line]) -> _Front:
+    if sum(len(line.text.split()) for line in lines) < COVER_WORDS:
+        return _Front(lines, {}, is_cover=True)
+    return _Front(lines, {id(line): said for line, said in zip(lines, label_lines(lines), strict=False)}, False)
+
+
+def _find_front(layout: Layout) -> tuple[_Front, list[TitleCandidate]]:
+    """The front page with the titles; a text after a cover that is not its own begins on the title's page."""
+    front = _front_of([line for line in layout.lines if line.page == layout.opening])
+    titles = find_titles(layout, weights={key: said.get("title", 0.0) for key, said in front.chances.items()})
+    if titles and titles[0].lines and titles[0].lines[0].page > layout.opening:
+        own = _front_of([line for line in layout.lines if line.page == titles[0].lines[0].page])
+        if not own.is_cover:
+            return own, titles
+    return front, titles
+
+
+def _people_and_places(
+    layout: Layout, front: _Front, *, title: list[Line], kind: str
+) -> tuple[list[Named], list[Institution]]:
+    if front.is_cover:
+        return read_cover(_cover_pages(layout), title=title)
+    people, places = read_header(front.lines, title=title, chances=front.chances, levels=kind != "article")
+    return people, places + read_details([line for line in layout.lines if line.page > layout.opening])
+
+
+def _text_of(layout: Layout, pages: tuple[int, int]) -> str:
+    """The beginning of the text of these pages, from the first to the last."""
+    first, last = pages
+    return "\n".join(plain(line.text) for line in layout.lines if first <= line.page <= last)[:HEAD_CHARS]
 
 
 def _with_embedded(people: list[Named], embedded: str, *, head: list[Line]) -> list[Named]:
@@ -111,14 +140,16 @@ def _with_embedded(people: list[Named], embedded: str, *, head: list[Line]) -> l
     It may be whoever made the file, so that beside printed authors only a name that the first pages print is taken.
     """
     names = [name for name, _ in split_names(embedded) if name_score(name) > 0.7]
-    authors = [one for one in people if one.role == "author"]
-    text = fold(" ".join(plain(line.text) for line in head if line.page <= 3)) if names else ""
+    if not names:
+        return people
+    has_authors = any(one.role == "author" for one in people)
+    text = fold(" ".join(plain(line.text) for line in head if line.page <= 3))
     for name in names:
         twin = next((one for one in people if same_person(one.name, name)), None)
         printed = fold(name) in text
-        if twin is not None:
-            twin.score = round(min(0.97, twin.score + 0.1), 2) if twin.role == "author" else twin.score
-        elif printed or not authors:
+        if twin is not None and twin.role == "author":
+            twin.score = round(min(0.97, twin.score + 0.1), 2)
+        elif twin is None and (not has_authors or printed):
             people.append(Named(name, "author", None, (), 0.6 if printed else 0.4, "embedded author", 10_000))
     return people
 

@@ -44,17 +44,18 @@ def _entries(lines: list[str]) -> list[str]:
     groups: list[list[str]] = []
     for line in lines:
         begins = _NUMBERED.match(line) if numbered else _AUTHOR_START.match(line)
-        if begins and not numbered and groups:
-            last = groups[-1][-1]
-            whole = " ".join(groups[-1])
-            begins = begins if last.endswith((".", "]", ")")) or re.search(r"https?:\S+$", last) else None
-            begins = begins if _YEAR.search(whole) else None
-        if begins or not groups:
+        if not groups or begins and (numbered or _is_whole(groups[-1])):
             groups.append([line])
         else:
             groups[-1].append(line)
     entries = [join_lines(group)[:ENTRY_CHARS_MAX] for group in groups]
     return [entry for entry in entries if len(entry) > 25 and (_YEAR.search(entry) or numbered)]
+
+
+def _is_whole(lines: list[str]) -> bool:
+    """Whether an entry ends as one does: behind a full stop or an address, with a year in it."""
+    ends = lines[-1].endswith((".", "]", ")")) or re.search(r"https?:\S+$", lines[-1])
+    return bool(ends and _YEAR.search(" ".join(lines)))
 
 
 def read_reference(text: str) -> CitedWork:

@@ -51,27 +51,33 @@ def find_rights(lines: list[Line], metadata: dict[str, str]) -> tuple[Finding, .
     """Licences first, then copyright lines, each once."""
     found: dict[str, Finding] = {}
     for key in ("licence", "rights"):
-        value = metadata.get(key, "")
-        licence = licence_of(value)
-        if value:
-            evidence = (Evidence(source="metadata", rule=f"embedded {key}", quote=value[:200]),)
-            found.setdefault(
-                licence or value[:200], Finding(value=licence or value[:200], confidence=0.9, evidence=evidence)
-            )
+        if said := metadata.get(key, ""):
+            value = licence_of(said) or said[:200]
+            evidence = Evidence(source="metadata", rule=f"embedded {key}", quote=said[:200])
+            found.setdefault(value, Finding(value=value, confidence=0.9, evidence=(evidence,)))
     for nth, line in enumerate(lines):
+        if licence := _licence_at(lines, nth):
+            _add(found, licence, 0.9, line, "Creative Commons")
         text = plain(line.text)
-        folded = fold(text)
-        if "commons" in folded or "creativecommons" in folded or _CC_SHORT.search(folded):
-            around = join_lines([plain(one.text) for one in lines[max(0, nth - 1) : nth + 3] if one.page == line.page])
-            licence = licence_of(text) if _CC_ADDRESS.search(folded) or _CC_SHORT.search(folded) else licence_of(around)
-            if licence:
-                _add(found, licence, 0.9, line, "Creative Commons")
         notice = _COPYRIGHT.search(text)
         if notice and re.search(r"(?:19|20)\d\d|©", notice[0]):
             _add(found, notice[0].strip(" .,")[:160], 0.7, line, "copyright line")
         elif _RESERVED.search(text):
             _add(found, "All rights reserved", 0.7, line, "rights reserved")
     return tuple(list(found.values())[:6])
+
+
+def _licence_at(lines: list[Line], nth: int) -> str:
+    """The licence that a line names; one in words may go over the lines around."""
+    line = lines[nth]
+    folded = fold(plain(line.text))
+    if _CC_SHORT.search(folded) or _CC_ADDRESS.search(folded):
+        return licence_of(folded)
+    if "commons" not in folded:
+        return ""
+    return licence_of(
+        join_lines([plain(one.text) for one in lines[max(0, nth - 1) : nth + 3] if one.page == line.page])
+    )
 
 
 def _add(found: dict[str, Finding], value: str, confidence: float, line: Line, rule: str) -> None:

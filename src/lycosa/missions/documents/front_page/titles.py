@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from typing import NamedTuple
 
 from msgspec import Struct
 from rapidfuzz import fuzz
@@ -34,6 +35,14 @@ _FILE_TITLE = re.compile(
 )
 
 
+_ITEM = re.compile(r"^(?:[-–•▪*]|\(?\d+[.)]\s|[a-z]\))")
+#: What the length of a title in words takes from its score: more than so many words.
+_LENGTHS = ((45, -4.0), (28, -1.0), (3, 0.0), (2, -0.3))
+
+
+_RUN_CHARS_MAX = 450  # what is longer is running text
+
+
 class TitleCandidate(Struct):
     """Lines that may be the title."""
 
@@ -61,59 +70,72 @@ def body_size(lines: list[Line]) -> float:
     return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
+class _Page(NamedTuple):
+    """What a candidate is compared with."""
+
+    number: int  # counted from that on which the document begins
+    body: float  # the size of most letters of the document
+    largest: float  # of the page's letters
+    height: float
+    after_cover: bool  # the document begins with a cover
+    of_book: bool  # the cover names editors: it is of a book of which the document may be a chapter
+
+
 def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[TitleCandidate]:
     """Candidates, best first. `weights`: by a line's id, how probable it is of a title by the line model."""
-    opening = layout.opening
-    lines = [line for line in layout.lines if line.page < opening + 3 and line.size]
-    body = body_size(layout.lines)
-    found: list[TitleCandidate] = []
-    largest = {
-        page: max((line.size for line in lines if line.page == page), default=0.0)
-        for page in range(opening, opening + 3)
-    }
-    cover = sum(len(line.text.split()) for line in lines if line.page == opening) < 150
-    collected = any(_COLLECTED.search(fold(line.text)) for line in lines if line.page == opening) and cover
+    lines = [line for line in layout.lines if line.page < layout.opening + 3 and line.size]
+    pages = _pages(layout, lines)
     known = layout.text[:20_000].lower()
     embedded = embedded_title(layout)
+    found: list[TitleCandidate] = []
     for group in _groups(lines):
-        if sum(len(line.text) for line in group) > 450:
-            continue  # running text
+        page = pages[group[0].page]
         text = tidy_title(join_lines([line.text for line in group], known=known))
-        score = _score(group, text, body=body, largest=largest[group[0].page], height=layout.page_height)
-        page = group[0].page
-        labelled = _LABELLED.match(text)
-        if labelled:
-            text = labelled[1]
-            score += 4.0
-        score -= (1.2 if cover else 2.2) * (page - opening)
-        if collected and page > opening and group[0].size > 1.2 * body:
-            score += 4.5  # a chapter after the cover of its book
-        if weights:
-            score += (
-                3.0 * (sum(weights.get(id(line), 0.0) for line in group) / len(group) - 0.4)
-                if page == opening and not cover
-                else 0.0
-            )
-        rule = (
-            "label: title"
-            if labelled
-            else "largest letters"
-            if group[0].size >= 0.97 * largest[page]
-            else "letters and place"
-        )
-        if embedded:
-            likeness = fuzz.ratio(fold(embedded), fold(text))
-            if likeness > 85:
-                score += 3.0
-                rule += ", embedded title"
-        found.append(TitleCandidate(text, group, score, rule))
-    if embedded and not any("embedded" in one.rule for one in found):
-        found += _embedded_in_text(embedded, lines)
+        found.append(_candidate(group, text, page, embedded=embedded))
+        found[-1].score += _score_page(group, page, weights=weights)
+    found += _embedded_in_text(embedded, lines, known=found)
     found.sort(key=lambda one: -one.score)
     if found:
         _prefer_first(found)
-        _extend(found, cover=cover)
+        _extend(found, cover=any(page.after_cover for page in pages.values()))
     return found[:6]
+
+
+def _pages(layout: Layout, lines: list[Line]) -> dict[int, _Page]:
+    """What the lines of each page are compared with."""
+    body = body_size(layout.lines)
+    first = [line for line in lines if line.page == layout.opening]
+    cover = sum(len(line.text.split()) for line in first) < 150
+    collected = cover and any(_COLLECTED.search(fold(line.text)) for line in first)
+    largest: dict[int, float] = {}
+    for line in lines:
+        largest[line.page] = max(largest.get(line.page, 0.0), line.size)
+    return {
+        page: _Page(page - layout.opening, body, size, layout.page_height, cover, collected)
+        for page, size in largest.items()
+    }
+
+
+def _score_page(group: list[Line], page: _Page, *, weights: dict[int, float]) -> float:
+    """What speaks for a run of lines by the page that it stands on, and by the line model."""
+    if page.number:
+        is_chapter = page.of_book and group[0].size > 1.2 * page.body  # after the cover of its book
+        return (4.5 if is_chapter else 0.0) - (1.2 if page.after_cover else 2.2) * page.number
+    if page.after_cover or not weights:
+        return 0.0
+    return 3.0 * (sum(weights.get(id(line), 0.0) for line in group) / len(group) - 0.4)
+
+
+def _candidate(group: list[Line], text: str, page: _Page, *, embedded: str) -> TitleCandidate:
+    """A run of lines as a title, weighed by itself, by its label and by the embedded title."""
+    score = _score(group, text, page)
+    rule = "largest letters" if group[0].size >= 0.97 * page.largest else "letters and place"
+    labelled = _LABELLED.match(text)
+    if labelled:
+        text, score, rule = labelled[1], score + 4.0, "label: title"
+    if embedded and fuzz.ratio(fold(embedded), fold(text)) > 85:
+        score, rule = score + 3.0, f"{rule}, embedded title"
+    return TitleCandidate(text, group, score, rule)
 
 
 def _prefer_first(found: list[TitleCandidate]) -> None:
@@ -137,25 +159,28 @@ def _extend(found: list[TitleCandidate], *, cover: bool) -> None:
     if not best.lines or "embedded" in best.rule:
         return
     for other in sorted(found[1:], key=lambda one: one.lines[0].box.top if one.lines and one.lines[0].box else 0.0):
-        if not other.lines or other.lines[0].page != best.lines[0].page or other.score < 1.0:
-            continue
-        last, first = best.lines[-1], other.lines[0]
-        if last.box is None or first.box is None or last.bold != first.bold:
-            continue
-        gap = first.box.top - last.box.top
-        alike = abs(last.size - first.size) <= 0.06 * last.size and first.column == last.column
-        if (
-            0 < gap < 3.6 * last.size
-            and (alike and cover or best.text.endswith(":"))
-            and len(best.text) + len(other.text) < 250
-        ):
+        if other.score >= 1.0 and _goes_on(best, other, cover=cover):
             best.text = tidy_title(f"{best.text} {other.text}")
             best.lines = best.lines + other.lines
             found.remove(other)
 
 
-def _embedded_in_text(embedded: str, lines: list[Line]) -> list[TitleCandidate]:
-    """The embedded title as a candidate where the first pages print it."""
+def _goes_on(best: TitleCandidate, other: TitleCandidate, *, cover: bool) -> bool:
+    """Whether a run of lines is more of the title above it."""
+    if not other.lines or other.lines[0].page != best.lines[0].page:
+        return False
+    last, first = best.lines[-1], other.lines[0]
+    if last.box is None or first.box is None or last.bold != first.bold or len(best.text) + len(other.text) >= 250:
+        return False
+    alike = abs(last.size - first.size) <= 0.06 * last.size and first.column == last.column
+    near = 0 < first.box.top - last.box.top < 3.6 * last.size
+    return near and (alike and cover or best.text.endswith(":"))
+
+
+def _embedded_in_text(embedded: str, lines: list[Line], *, known: list[TitleCandidate]) -> list[TitleCandidate]:
+    """The embedded title as a candidate where the first pages print it, unless one of the candidates is it."""
+    if not embedded or any("embedded" in one.rule for one in known):
+        return []
     letters = re.sub(r"[^a-z0-9]+", "", fold(embedded))
     text = ""
     starts: list[int] = []
@@ -170,66 +195,80 @@ def _embedded_in_text(embedded: str, lines: list[Line]) -> list[TitleCandidate]:
 
 
 def _groups(lines: list[Line]) -> list[list[Line]]:
+    """Runs of lines in one letter that stand close below each other; running text is none."""
     groups: list[list[Line]] = []
     for line in lines:
-        if groups:
-            last = groups[-1][-1]
-            size = max(last.size, line.size, 1.0)
-            near = last.box is None or line.box is None or -0.3 * size < line.box.top - last.box.top < 2.3 * size
-            beside = last.box is None or line.box is None or line.box.top - last.box.top < 0.5 * size
-            same = abs(last.size - line.size) <= 0.06 * size and (last.bold == line.bold or size > 13)
-            apart = (
-                beside and line.column != last.column or name_score(line.text) > 0.85 or name_score(last.text) > 0.85
-            )
-            if last.page == line.page and near and same and not apart:
-                groups[-1].append(line)
-                continue
-        groups.append([line])
-    return groups
+        if groups and _is_in_run(line, groups[-1][-1]):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    return [group for group in groups if sum(len(line.text) for line in group) <= _RUN_CHARS_MAX]
 
 
-def _score(group: list[Line], text: str, *, body: float, largest: float, height: float) -> float:
+def _is_in_run(line: Line, last: Line) -> bool:
+    size = max(last.size, line.size, 1.0)
+    same = abs(last.size - line.size) <= 0.06 * size and (last.bold == line.bold or size > 13)
+    if not same or last.page != line.page:
+        return False
+    if last.box is not None and line.box is not None:
+        step = line.box.top - last.box.top
+        if not -0.3 * size < step < 2.3 * size or step < 0.5 * size and line.column != last.column:
+            return False
+    elif line.column != last.column:
+        return False
+    return name_score(line.text) <= 0.85 and name_score(last.text) <= 0.85
+
+
+def _score(group: list[Line], text: str, page: _Page) -> float:
+    """How much a run of lines looks like a title: its letters and place, its length, and its words."""
+    score = _score_letters(group[0], page) + _score_length(text)
     folded = fold(text)
     words = text.split()
-    first = group[0]
-    score = 2.2 * math.log(max(first.size, 1.0) / max(body, 1.0)) * 2 if body else 0.0
-    score = min(score, 4.0)
-    score += 1.5 if first.size >= 0.97 * largest else -1.0 * (1 - first.size / max(largest, 1.0))
-    score += 0.7 if first.bold else 0.0
-    if first.box is not None and height:
-        score += 1.0 if first.box.top < 0.5 * height else -1.0 if first.box.top > 0.75 * height else 0.0
-    letters = sum(letter.isalpha() for letter in text)
-    if len(words) > 45 or letters < 4:
-        score -= 4.0
-    elif len(words) > 28:
-        score -= 1.0
-    elif len(words) < 3:
-        score -= 1.2
-    elif len(words) < 4:
-        score -= 0.3
-    if letters < 0.6 * len(text.replace(" ", "")):
-        score -= 2.0
-    if ABSTRACT.match(folded) or SECTION.match(folded) or REFERENCES.match(folded) or KEYWORDS.match(folded):
-        score -= 5.0
-    if DEGREE.match(folded):
-        score -= 3.5
-    if _FURNITURE.search(folded):
-        score -= 2.5
     institution = INSTITUTION.search(folded)
-    if institution and institution.start() < 4 and len(words) < 14:
-        score -= 5.0
-    if role_of(text)[0] is not None:
-        score -= 3.0
-    names = split_names(text) if score > 0 else []
-    if names and sum(len(name.split()) for name, _ in names) >= 0.7 * len(words) and len(words) < 40:
-        score -= 1.0 + 2.5 * max(name_score(name) for name, _ in names)
-    if text[:1].islower() and len(group) == 1:
-        score -= 0.8
-    if re.match(r"^(?:[-–•▪*]|\(?\d+[.)]\s|[a-z]\))", folded):
-        score -= 1.2
-    if text.endswith((".", ";")) and len(words) > 14:
-        score -= 0.8
+    label = role_of(text)[0]
+    for weight, holds in (
+        (-5.0, any(pattern.match(folded) for pattern in (ABSTRACT, SECTION, REFERENCES, KEYWORDS))),
+        (-3.5, DEGREE.match(folded)),
+        (-2.5, _FURNITURE.search(folded)),
+        (-5.0, institution and institution.start() < 4 and len(words) < 14),
+        (-3.0, label is not None),
+    ):
+        score += weight if holds else 0.0
+    score -= _likeness_to_names(text, words) if score > 0 else 0.0
+    for weight, holds in (
+        (-0.8, text[:1].islower() and len(group) == 1),
+        (-1.2, _ITEM.match(folded)),
+        (-0.8, text.endswith((".", ";")) and len(words) > 14),
+    ):
+        score += weight if holds else 0.0
     return score
+
+
+def _score_letters(first: Line, page: _Page) -> float:
+    score = min(4.0, 2.2 * math.log(max(first.size, 1.0) / max(page.body, 1.0)) * 2) if page.body else 0.0
+    score += 1.5 if first.size >= 0.97 * page.largest else -1.0 * (1 - first.size / max(page.largest, 1.0))
+    score += 0.7 if first.bold else 0.0
+    if first.box is not None and page.height:
+        score += 1.0 if first.box.top < 0.5 * page.height else -1.0 if first.box.top > 0.75 * page.height else 0.0
+    return score
+
+
+def _score_length(text: str) -> float:
+    count = len(text.split())
+    letters = sum(letter.isalpha() for letter in text)
+    if letters < 4:
+        score = -4.0
+    else:
+        score = next((weight for words, weight in _LENGTHS if count > words), -1.2)
+    return score - 2.0 if letters < 0.6 * len(text.replace(" ", "")) else score
+
+
+def _likeness_to_names(text: str, words: list[str]) -> float:
+    """How much is taken from a title that is a list of names."""
+    names = split_names(text)
+    if names and sum(len(name.split()) for name, _ in names) >= 0.7 * len(words) and len(words) < 40:
+        return 1.0 + 2.5 * max(name_score(name) for name, _ in names)
+    return 0.0
 
 
 def tidy_title(text: str) -> str:
