@@ -8,7 +8,7 @@ from msgspec import Struct
 from lycosa import Collection
 from lycosa.config.command_options import collection_option
 from lycosa.export.definition import Host
-from lycosa.missions.api import Export, PlainMission, Report, Written
+from lycosa.missions.api import Export, MissionManifest, Report, Written
 from lycosa.model import Record
 from lycosa.output.destination import opened_bytes
 from lycosa.output.html_page import Section, TableLink, table
@@ -36,26 +36,14 @@ OPML = Export(
     name="opml", summary="feeds for readers", writer="lycosa_feeds:write_opml", options=OpmlOptions, endings=("opml",)
 )
 
-
-class FeedMission(PlainMission):
-    name = "feeds"
-    summary = "news feeds"
-
-    def quarry(self):
-        return Feeds()
-
-    def verbs(self):
-        return {"feeds": "lycosa_feeds:feeds"}
-
-    def exports(self):
-        return [OPML]
-
-    def report(self, collection):
-        rows = [(TableLink(each.url), each.data["title"], each.data["entries"]) for each in feeds_of(collection)]
-        return Report("Feeds", [Section("All feeds", [table(("address", "title", "entries"), rows)])])
-
-
-plugin = FeedMission()
+MANIFEST = MissionManifest(
+    name="feeds",
+    summary="news feeds",
+    quarry="lycosa_feeds:Feeds",
+    verbs={"feeds": "lycosa_feeds:feeds"},
+    exports=(OPML,),
+    report="lycosa_feeds:report_feeds",
+)
 
 
 def feeds_of(collection, host=""):
@@ -69,6 +57,11 @@ def feeds(collection):
     with Collection(collection) as source:
         for record in feeds_of(source):
             click.echo(f"{record.data['entries']:5}  {record.url}  {record.data['title']}")
+
+
+def report_feeds(collection):
+    rows = [(TableLink(each.url), each.data["title"], each.data["entries"]) for each in feeds_of(collection)]
+    return Report("Feeds", [Section("All feeds", [table(("address", "title", "entries"), rows)])])
 
 
 def write_opml(collection, target, options):

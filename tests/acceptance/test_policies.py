@@ -10,8 +10,6 @@ import pytest
 from bench.replay_policies import compare
 from support.synthetic_web import SyntheticWeb
 
-from lycosa.missions import registry
-
 LIMIT = 800
 
 
@@ -32,7 +30,6 @@ def arguments(synthetic_web: SyntheticWeb, *more: str) -> list[str]:
 def test_the_learning_policy_finds_sooner(synthetic_web: SyntheticWeb, tmp_path: Path) -> None:
     """More than Shark-Search with the same requests, and nearly all with half of those that it takes to fetch all."""
     synthetic_web.crawl(tmp_path / "c", *arguments(synthetic_web, "--workers", "1", "--policy", "bfs"))
-    assert registry.find("geo")  # which makes the missions known, as the command line does
     points = compare(str(tmp_path / "c"), ["bfs", "shark", "learn"], step=100)
     whole = max(point.requests for point in points)
     total = max(point.found for point in points)

@@ -253,7 +253,7 @@ def test_missions_are_found_by_name() -> None:
     assert find_mission("example.org") is None
     assert find_mission("own.toml") == Path("own.toml")
     assert find_mission("\0") is None
-    for path in (Path(str(plugin.defaults)) for plugin in registry.ours()):
+    for path in (Path(str(mission.defaults)) for mission in registry.ours()):
         load(path)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.config import mission_table
 from lycosa.config.fields import GivenValue
 from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
@@ -136,10 +135,9 @@ def test_a_word_that_names_no_mission() -> None:
         split_names("geo,geoo")
 
 
-def test_without_a_registry_there_is_no_mission(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And a stored mission is still read."""
-    monkeypatch.setattr(mission_table, "_table", mission_table._NoMissions())
-    assert split_names("geo") == []
-    assert load(text='missions = ["geo"]\n').mission.hunted == "geo"
-    with pytest.raises(UsageError, match="allowed: none"):
+def test_a_stored_mission_that_is_not_installed_is_still_read() -> None:
+    """It has no settings and is none of those that can be named."""
+    assert split_names("unknown") == []
+    assert load(text='missions = ["unknown"]\n').mission.hunted == "unknown"
+    with pytest.raises(UsageError, match="no mission unknown; allowed: mirror, geo, xml, documents, records"):
         registry.find("unknown")

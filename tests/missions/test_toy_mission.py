@@ -16,6 +16,7 @@ FEED = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>News &amp; mo
 <item><title>One</title><link>http://a.test/1</link></item>
 <item><title>Two</title><link>http://a.test/2</link></item></channel></rss>"""
 
+IMPORT = "from lycosa.missions.api import MissionManifest"
 COUNTS = """
 from lycosa.missions.api import CrawlOption, PlainMission
 
@@ -33,6 +34,11 @@ class Counts(PlainMission):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toy_mission.install(tmp_path_factory.mktemp("toy"))
+
+
+@pytest.fixture(scope="module")
+def former_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_mission.install(tmp_path_factory.mktemp("former"), toy_mission.FORMER)
 
 
 def lycosa(site: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -56,8 +62,12 @@ def test_the_toy_is_small() -> None:
     assert len(lines) < 80
 
 
-def test_the_toy_collects_lists_exports_and_reports(site: Path, web: Web, tmp_path: Path) -> None:
-    """All that it brings is there under its names, and the collection stores its name."""
+@pytest.mark.parametrize("written", ["site", "former_site"])
+def test_the_toy_collects_lists_exports_and_reports(
+    request: pytest.FixtureRequest, written: str, web: Web, tmp_path: Path
+) -> None:
+    """All that it brings is there under its names, and the collection stores its name; also of a plug-in of methods."""
+    site = request.getfixturevalue(written)
     crawl(site, web, "feeds", tmp_path / "c")
     assert 'name = "feeds"\n' in (tmp_path / "c/lycosa.toml").read_text()
     assert 'missions = ["feeds"]\n' in (tmp_path / "c/lycosa.toml").read_text()
@@ -125,6 +135,11 @@ def test_a_mission_adds_an_option_to_the_crawl(web: Web, tmp_path: Path) -> None
         ("import nothing_of_that_name", "ModuleNotFoundError: No module named 'nothing_of_that_name'"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("plugin = object()", "object has no name"),
+        (f"{IMPORT}\nplugin = MissionManifest(name='bad')", "it calls itself 'bad'"),
+        (
+            f"{IMPORT}\nplugin = MissionManifest(name='broken', exports='x')",
+            "gives 'x' as exports",
+        ),
         ("from lycosa.missions.api import PlainMission\nplugin = PlainMission()", "it calls itself ''"),
         ("", "has no attribute 'plugin'"),
     ],

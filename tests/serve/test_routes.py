@@ -22,7 +22,7 @@ def test_every_page_is_documented() -> None:
 def test_every_page_of_a_mission_is_documented() -> None:
     """In the same table."""
     for mission in registry.BUILT_IN:
-        for page in registry.find(mission).pages():
+        for page in registry.find(mission).pages:
             if page.method == "GET":
                 path = f"/c/NAME/m/{mission}/{page.path}"
                 assert f"| `{path}` | {f'`{twin_path(path)}` ' if page.has_twin else ''}|" in DOCS, path

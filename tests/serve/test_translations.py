@@ -59,7 +59,7 @@ def texts_in_source(folder: Path) -> set[str]:
 
 def titles_of_pages(package: str) -> set[str]:
     """The titles of missions' pages whose views stand in a package."""
-    pages = [page for plugin in registry.ours() for page in plugin.pages()]
+    pages = [page for mission in registry.ours() for page in mission.pages]
     return {page.title for page in pages if page.title and page.view.startswith(f"{package}.")}
 
 

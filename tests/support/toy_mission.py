@@ -12,6 +12,8 @@ from pathlib import Path
 from lycosa.missions import registry
 
 SOURCE = Path(__file__).resolve().parents[2] / "examples/toy_mission"
+#: The same mission as it was written before there were manifests: an object with methods.
+FORMER = Path(__file__).with_name("former_toy_mission")
 
 
 def build_wheel(source: Path, folder: Path) -> Path:

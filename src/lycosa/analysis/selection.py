@@ -18,7 +18,7 @@ from lycosa.analysis.phases import Phases
 from lycosa.analysis.plan import AnalysisPlan
 from lycosa.analysis.store import find_mission, open_readonly
 from lycosa.collection.collection import Collection, Page
-from lycosa.config.mission_table import known
+from lycosa.config import mission_table
 from lycosa.errors import UsageError
 from lycosa.extract.quarry_loader import load_object
 
@@ -143,7 +143,7 @@ def opened_selection(folder: str | os.PathLike[str], plan: AnalysisPlan | None =
 
 def _find_analyzer(mission: str) -> Analyzer:
     """The analyzer of a collection: its database holds the mission's name, the installed missions know the class."""
-    name = known().analyzer(mission)
+    name = mission_table.analyzer(mission)
     if not name:
         raise UsageError(f"The collection was analysed by the mission {mission}, which is not installed here.")
     return load_object(name, Analyzer, what="analyzer")

@@ -71,8 +71,7 @@ def analyse(
         retry=retry,
         quiet=quiet,
     )
-    analyzer = registry.find(mission).analyzer()
-    assert analyzer is not None
+    analyzer = registry.find(mission).load("analyzer")()
     tally = analyse_collection(where, analyzer, options)
     if not quiet:
         click.echo("\n".join(printable(line) for line in format_summary(where, tally)))

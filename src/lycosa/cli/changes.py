@@ -92,7 +92,8 @@ def _round_of(since: str) -> int | None:
 
 
 def _write_records(source: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> None:
-    if not any(plugin.record_changes(source, asked, out, form) for plugin in every()):
+    writers = filter(None, (mission.load("record_changes") for mission in every()))
+    if not any(write(source, asked, out, form) for write in writers):
         raise UsageError("No mission that is installed keeps the versions of records.")
 
 

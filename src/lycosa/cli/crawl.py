@@ -13,11 +13,11 @@ from lycosa.config.command_options import choose_seeds, load_command_line, missi
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, Partial, UsageError
 from lycosa.missions import registry
+from lycosa.missions.manifest import CrawlOption, MissionManifest, load_attribute
 from lycosa.output.destination import check_place, report_written
 
 if TYPE_CHECKING:
     from lycosa.crawler.summary import CrawlReport
-    from lycosa.missions.api import CrawlOption, MissionPlugin
 
 #: By mission: its options that the command line gives, with their values.
 GivenOptions = Mapping[str, Mapping[str, str]]
@@ -49,9 +49,8 @@ class MissionOption(click.Option):
         self.check = option.check
 
 
-def _mission_options(plugins: Iterable[MissionPlugin]) -> list[MissionOption]:
-    named = registry.gather(lambda plugin: ((plugin.name, option) for option in plugin.crawl_options()), plugins)
-    return [MissionOption(name, option) for name, option in named]
+def _mission_options(missions: Iterable[MissionManifest]) -> list[MissionOption]:
+    return [MissionOption(mission.name, option) for mission in missions for option in mission.crawl_options]
 
 
 @click.command(cls=CrawlCommand)
@@ -113,7 +112,7 @@ def crawl(
         if isinstance(option, MissionOption) and (value := options.pop(str(option.name))):
             given.setdefault(option.mission, {})[option.option_name] = "" if value is True else str(value)
             if option.check:
-                registry.load_attribute(option.check, what="check")(str(value))
+                load_attribute(option.check, what="check")(str(value))
     loaded, seed_words = load_command_line(words, options)
     mission, written = choose_seeds(loaded, seed_words, files=files, column=column, sample=(sample, sample_seed))
     if dry_run:
@@ -187,7 +186,8 @@ def _run_after_round(mission: Mission, given: GivenOptions, *, quiet: bool) -> N
 
     with Collection(mission.keep.collection) as collection:
         for name, options in given.items():
-            for sentence in registry.find(name).after_round(collection, FinishedRound(mission, options, quiet)):
+            after_round = registry.find(name).load("after_round")
+            for sentence in after_round(collection, FinishedRound(mission, options, quiet)) if after_round else ():
                 click.echo(f"lycosa: {sentence}", err=True)
 
 

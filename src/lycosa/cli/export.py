@@ -20,6 +20,7 @@ from lycosa.errors import UsageError
 from lycosa.export import core_exports
 from lycosa.export.definition import Export, Written
 from lycosa.missions import registry
+from lycosa.missions.manifest import MissionManifest, load_attribute
 from lycosa.output.destination import check_ending, report_written
 
 _NAME_WIDTH = 8  # of the column of names in the help
@@ -76,7 +77,7 @@ class ExportCommand(click.Command):
                 of_option = isinstance(problem, click.BadParameter) and problem.param is not self.params[0]
                 if of_option or not registry.installed():
                     raise
-        theirs = registry.gather(lambda plugin: plugin.exports(), registry.installed())
+        theirs = registry.gather(MissionManifest.load_exports, registry.installed())
         self._set_exports({each.name: each for each in [*_ours(), *theirs, *_ours()]}.values())
         return super().make_context(info_name, args, parent, **extra)
 
@@ -88,7 +89,7 @@ class ExportCommand(click.Command):
 
 
 def _ours() -> list[Export]:
-    missions = registry.gather(lambda plugin: plugin.exports(), registry.ours())
+    missions = registry.gather(MissionManifest.load_exports, registry.ours())
     return [*core_exports.EXPORTS, *document_exports.EXPORTS, *missions]
 
 
@@ -104,7 +105,7 @@ def write_export(
     if export.endings or export.folder:
         check_ending(output, export.endings)
     options = export.options(**given)
-    writer = registry.load_attribute(export.writer, what="export")
+    writer = load_attribute(export.writer, what="export")
     with Collection(collection) as source:
         written: Written = writer(source, output, options)
     report_written(output, written.said, partial=written.partial)

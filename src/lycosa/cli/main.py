@@ -17,6 +17,7 @@ import click
 from lycosa.disk import is_full, make_fault
 from lycosa.errors import DiskFull, LycosaError, UsageError
 from lycosa.missions import registry
+from lycosa.missions.manifest import load_attribute
 from lycosa.version import __version__
 
 _CORE = {
@@ -55,7 +56,7 @@ class Program(click.Group):
         if name is None:
             return None
         try:
-            command = registry.load_attribute(name, what="command")
+            command = load_attribute(name, what="command")
         except UsageError as problem:  # of a mission of another package: the other verbs must still work
             if cmd_name in VERBS:
                 raise

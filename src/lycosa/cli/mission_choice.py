@@ -8,19 +8,19 @@ from lycosa.missions import registry
 
 
 class MissionChoice(click.ParamType[str]):
-    """The missions that have a method, and other words; asks other packages only for words that are none of ours."""
+    """The missions that bring something, and other words; asks other packages only for words that are none of ours."""
 
     name = "mission"
 
-    def __init__(self, method: str, *others: str) -> None:
-        self._method = method
+    def __init__(self, field: str, *others: str) -> None:
+        self._field = field
         self._others = others
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        ours = [*self._others, *registry.with_method(self._method, registry.ours())]
+        ours = [*self._others, *registry.with_field(self._field, registry.ours())]
         if value in ours:
             return value
-        every = [*ours, *registry.with_method(self._method, registry.installed())]
+        every = [*ours, *registry.with_field(self._field, registry.installed())]
         if value not in every:
             shown = ", ".join(repr(word) for word in every)
             self.fail(

@@ -18,6 +18,7 @@ from lycosa.output.destination import check_ending, check_form, opened, opened_b
 
 if TYPE_CHECKING:
     from lycosa.collection.media_types import By, Share, Types
+    from lycosa.missions.manifest import Report
 
 _TEMPLATE_ENDINGS = {"html": "html", "htm": "html", "md": "markdown", "txt": "text"}
 _COLUMNS = ("category", "type", "fetched", "fetched_bytes", "stored", "stored_bytes")
@@ -102,7 +103,7 @@ def _write_page(mission: str, collection: str, output: str, *, form: str | None,
         check_ending(output, ("html", "htm"))
     check_form(output, "html")
     with opened(output, "jsonl") as (out, _), Collection(collection) as source:
-        report = registry.find(mission).report(source)
+        report: Report | None = registry.find(mission).load("report")(source)
         if report is None:
             raise UsageError(f"The mission {mission} has nothing to report of {collection}.")
         sections = [*report.sections, *(make_sections(read_plan(plan), source) if plan else ())]
@@ -121,7 +122,8 @@ def _fill_template(mission: str, collection: str, output: str, *, form: str | No
         check_ending(output, tuple(_TEMPLATE_ENDINGS), choice=True)
         form = _TEMPLATE_ENDINGS.get(output.rpartition(".")[2].lower())
     with Collection(collection) as source:
-        text = registry.find(mission).fill_template(source, template, form)
+        fill_template = registry.find(mission).load("fill_template")
+        text: str | None = fill_template(source, template, form) if fill_template else None
     if text is None:
         raise UsageError(f"The reports of the mission {mission} are made without templates.")
     with opened(output, "jsonl") as (out, _):

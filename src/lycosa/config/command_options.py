@@ -131,7 +131,7 @@ def load_command_line(words: Sequence[str], options: dict[str, Any], *, judging:
     overrides = {setting.key: value for setting, value in given.items() if value not in (None, ())}
     file = find_mission(words[0]) if words else None
     rest = tuple(words if file is None else words[1:])
-    if file is None and len(words) > 1 and words[0].isidentifier() and nearest(words[0], mission_table.known().names()):
+    if file is None and len(words) > 1 and words[0].isidentifier() and nearest(words[0], mission_table.names()):
         raise UsageError(mission_table.complain(words[0]))  # no address either, and a name that is nearly a mission's
     if file is None and (judging or not words):
         folder = Path(overrides.get("keep.collection", default_collection()))

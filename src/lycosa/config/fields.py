@@ -153,7 +153,7 @@ def own_fields(mission: str) -> dict[str, Field]:
     """The settings that a mission brings itself; none where it is not installed."""
     if mission in sections() or mission in sections()[""] or mission == "hosts":
         return {}
-    found = mission_table.known().own_settings(mission)
+    found = mission_table.own_settings(mission)
     return {} if found is None else _fields_of(found)
 
 

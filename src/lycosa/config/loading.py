@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
+from lycosa.config import mission_table
 from lycosa.config.fields import (
     GivenValue,
     Path,
@@ -29,7 +30,6 @@ from lycosa.config.fields import (
     unknown_key,
 )
 from lycosa.config.host_rules import MASK, is_secret, mask
-from lycosa.config.mission_table import known
 from lycosa.config.settings import Mission
 from lycosa.config.types import TextsType
 from lycosa.config.value_parsers import Wrong, check_host, check_token
@@ -158,7 +158,7 @@ def load(
         origin[dotted(path)] = item.place
         sources[path] = item
     _refuse(problems)
-    if name := known().mission_of(tree.get("quarry", "")):  # as collections of earlier versions name a mission
+    if name := mission_table.mission_of(tree.get("quarry", "")):  # as collections of earlier versions name a mission
         tree |= {"missions": list(dict.fromkeys([*tree.get("missions", ()), name])), "quarry": ""}
         origin["missions"] = origin["quarry"]
     tree["own"] = {name: tree.pop(name) for name in [*tree] if own_fields(name)}
@@ -183,8 +183,8 @@ def _settle_own(own: dict[str, dict[str, Any]], sources: Mapping[Path, GivenValu
     """Let missions complete their own settings with what lies beside the file, and check them."""
     problems: list[Problem] = []
     for name in own:
-        own[name] = dict(known().complete_settings(name, own[name], folder))
-        for place, text in known().check_settings(name, own[name]):
+        own[name] = dict(mission_table.complete_settings(name, own[name], folder))
+        for place, text in mission_table.check_settings(name, own[name]):
             item = sources.get((name, str(place[0]))) if place else None
             key = dotted((name, *(part for part in place if isinstance(part, str))))
             source, line = (item.source, item.line_within(place[1:])) if item is not None else (name, 0)
@@ -217,7 +217,7 @@ def _from_environment(environ: Mapping[str, str]) -> tuple[list[GivenValue], lis
 
 def _own_path(name: str) -> Path | None:
     """The setting of a mission that an environment variable names, as LYCOSA_MISSION_NAME."""
-    for mission in known().names():
+    for mission in mission_table.names():
         if name.startswith(prefix := env_name((mission, ""))):
             return next(((mission, key) for key in own_fields(mission) if key.upper() == name[len(prefix) :]), None)
     return None

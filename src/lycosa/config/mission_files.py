@@ -12,9 +12,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from lycosa.config import crawler_conf, toml
+from lycosa.config import crawler_conf, mission_table, toml
 from lycosa.config.fields import GivenValue, Problem, nearest
-from lycosa.config.mission_table import known, split_names
+from lycosa.config.mission_table import split_names
 from lycosa.config.mission_union import unite
 from lycosa.config.value_parsers import anchor_quarry
 from lycosa.errors import UsageError
@@ -51,7 +51,7 @@ def read_file(file: Path) -> tuple[list[GivenValue], list[Problem]]:
         return given, [problem for _, problems in found for problem in problems]
     text = _decode(_load(file), file)
     source = str(file)
-    if text.lstrip()[:1] == "<" and (own := known().read_settings(text)) is not None:
+    if text.lstrip()[:1] == "<" and (own := mission_table.read_settings(text)) is not None:
         return toml.flatten(own, source, {})
     _refuse_other(text, file)
     if crawler_conf.looks_like_conf(text):
@@ -63,9 +63,9 @@ def read_file(file: Path) -> tuple[list[GivenValue], list[Problem]]:
 
 def _read_named(name: str) -> tuple[list[GivenValue], list[Problem]]:
     """The settings that a mission brings; one without any has its name, and hunts what it hunts."""
-    file = known().settings(name)
+    file = mission_table.defaults(name)
     if file is None:
-        hunted = [name] if known().quarry(name) else []
+        hunted = [name] if mission_table.quarry(name) else []
         return [GivenValue(("name",), name, name), GivenValue(("missions",), hunted, name)], []
     return toml.read(_decode(file.read_bytes(), Path(file.name)), file.name)
 
@@ -96,7 +96,7 @@ def _load(file: Path) -> bytes:
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        names = known().names()
+        names = mission_table.names()
         meant = nearest(str(file), names)
         raise UsageError(
             f"{file}: there is no such file, nor a mission of that name"

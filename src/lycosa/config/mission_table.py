@@ -1,14 +1,16 @@
-"""Table of the missions that settings may name; the registry of missions (missions/registry.py) fills it.
+"""Table of the missions that settings may name, for the rooms that may not import missions.
 
-The packages below missions know none of them. They ask this table which missions there are, where the settings of one
-are, and which classes it brings. It is empty until a registry is loaded.
+They ask here which missions there are, where the settings of one are, and which classes it brings. The answers come
+from the manifests (`missions/manifest.py`) that the registry of missions finds; it is loaded at the first question.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from lycosa.config.spelling import nearest
 from lycosa.errors import UsageError
@@ -25,82 +27,67 @@ Place = tuple[str | int, ...]
 _NAME = r"[A-Za-z][A-Za-z0-9_-]*"
 
 
-class MissionTable(Protocol):
-    """The missions that there are, by name; classes are named by `package.module:CLASS`."""
-
-    def names(self) -> Sequence[str]:
-        """All missions, those of other packages as well."""
-
-    def has(self, name: str) -> bool:
-        """Whether there is a mission of this name."""
-
-    def settings(self, name: str) -> Traversable | None:
-        """The TOML file with the settings of its crawls; None where it has none."""
-
-    def own_settings(self, name: str) -> type[Struct] | None:
-        """The struct of the settings that it brings itself; None where there is no such mission, or none in it."""
-
-    def complete_settings(self, name: str, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
-        """Its own settings with what they name beside the mission file put into them."""
-
-    def check_settings(self, name: str, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
-        """What is wrong with its own settings beyond their types: where, and what is allowed."""
-
-    def read_settings(self, text: str) -> Mapping[str, Any] | None:
-        """The settings in a file of a form that only a mission knows; None where none does."""
-
-    def quarry(self, name: str) -> str:
-        """The class that it hunts with; empty where it hunts nothing."""
-
-    def analyzer(self, name: str) -> str:
-        """The class that analyses a collection for it; empty where it has none."""
-
-    def mission_of(self, quarry: str) -> str:
-        """The mission whose quarry this class is; empty where there is none."""
+@cache
+def _registry() -> Any:
+    """The registry of missions, by its name: its package imports this one, and not the reverse."""
+    return importlib.import_module("lycosa.missions.registry")
 
 
-class _NoMissions:
-    """The table before a registry is loaded."""
-
-    def names(self) -> Sequence[str]:
-        return ()
-
-    def has(self, name: str) -> bool:
-        return False
-
-    def settings(self, name: str) -> Traversable | None:
-        return None
-
-    def own_settings(self, name: str) -> type[Struct] | None:
-        return None
-
-    def complete_settings(self, name: str, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
-        return settings
-
-    def check_settings(self, name: str, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
-        return ()
-
-    def read_settings(self, text: str) -> Mapping[str, Any] | None:
-        return None
-
-    def quarry(self, name: str) -> str:
-        return ""
-
-    analyzer = mission_of = quarry
+def names() -> Sequence[str]:
+    """All missions, those of other packages as well."""
+    found: Sequence[str] = _registry().names()
+    return found
 
 
-_table: MissionTable = _NoMissions()
+def has(name: str) -> bool:
+    """Whether there is a mission of this name."""
+    return bool(_registry().has(name))
 
 
-def register(table: MissionTable) -> None:
-    """Use this table from now on."""
-    global _table
-    _table = table
+def defaults(name: str) -> Traversable | None:
+    """The TOML file with the settings of its crawls; None where it has none."""
+    found: Traversable | None = _registry().find(name).defaults
+    return found
 
 
-def known() -> MissionTable:
-    """The table that is in use."""
-    return _table
+def own_settings(name: str) -> type[Struct] | None:
+    """The struct of the settings that a mission brings itself; None where there is no such mission, or none in it."""
+    found: type[Struct] | None = _registry().find(name).load("settings") if has(name) else None
+    return found
+
+
+def complete_settings(name: str, settings: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+    """A mission's own settings with what they name beside the mission file put into them."""
+    complete = _registry().find(name).load("complete_settings")
+    return complete(settings, folder) if complete else settings
+
+
+def check_settings(name: str, settings: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    """What is wrong with a mission's own settings beyond their types: where, and what is allowed."""
+    check = _registry().find(name).load("check_settings")
+    return check(settings) if check else ()
+
+
+def read_settings(text: str) -> Mapping[str, Any] | None:
+    """The settings in a file of a form that only one of our missions knows; None where none does."""
+    readers = (read for mission in _registry().ours() if (read := mission.load("read_settings")))
+    return next((found for read in readers if (found := read(text)) is not None), None)
+
+
+def quarry(name: str) -> str:
+    """The class that a mission hunts with, as `package.module:CLASS`; empty where it hunts nothing."""
+    return str(_registry().find(name).class_name("quarry"))
+
+
+def analyzer(name: str) -> str:
+    """The class that analyses a collection for a mission; empty where it has none."""
+    return str(_registry().find(name).class_name("analyzer")) if has(name) else ""
+
+
+def mission_of(quarry: str) -> str:
+    """The mission that collections of earlier versions name by this class; empty where there is none."""
+    ours = _registry().ours() if quarry else ()
+    return next((str(mission.name) for mission in ours if quarry in mission.former_quarries), "")
 
 
 def is_name(word: str) -> bool:
@@ -115,9 +102,9 @@ def split_names(word: str) -> list[str]:
     """
     if not re.fullmatch(rf"{_NAME}(?:,{_NAME})*", word):
         return []
-    names = list(dict.fromkeys(word.split(",")))
-    found = [name for name in names if _table.has(name)]
-    for name in names if found else ():
+    given = list(dict.fromkeys(word.split(",")))
+    found = [name for name in given if has(name)]
+    for name in given if found else ():
         if name not in found:
             raise UsageError(complain(name, within=word))
     return found
@@ -125,14 +112,14 @@ def split_names(word: str) -> list[str]:
 
 def hunting(quarry: str) -> dict[str, object]:
     """The settings of a crawl that hunts only this: missions by name, or a class."""
-    names = split_names(quarry)
-    return {"missions": names, "quarry": "" if names else quarry}
+    missions = split_names(quarry)
+    return {"missions": missions, "quarry": "" if missions else quarry}
 
 
 def complain(name: str, *, within: str = "") -> str:
     """The error text for a mission that does not exist."""
-    names = _table.names()
-    meant = nearest(name, names)
+    known = names()
+    meant = nearest(name, known)
     guess = f" (did you mean {meant}?)" if meant else ""
     where = f" in {within}" if within else ""
-    return f"There is no mission {name}{guess}{where}; allowed: {', '.join(names) or 'none'}."
+    return f"There is no mission {name}{guess}{where}; allowed: {', '.join(known)}."

@@ -13,10 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from lycosa.config import settings
+from lycosa.config import mission_table, settings
 from lycosa.config.fields import Field, Path, all_fields, dotted, host_fields, names_at, own_fields, sections
 from lycosa.config.loading import LoadedMission, shown
-from lycosa.config.mission_table import known
 from lycosa.config.settings import Mission
 
 _TITLES = {"": "At the top", "hosts": '`[hosts."example.org"]`'}
@@ -46,7 +45,7 @@ def meanings() -> dict[str, str]:
 @cache
 def own_meanings(mission: str) -> dict[str, str]:
     """The meaning of each setting that a mission brings itself."""
-    found = known().own_settings(mission)
+    found = mission_table.own_settings(mission)
     return {} if found is None else _docstrings(FilePath(sys.modules[found.__module__].__file__ or ""))[found.__name__]
 
 

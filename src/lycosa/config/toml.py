@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lycosa.config import mission_table
 from lycosa.config.fields import (
     GivenValue,
     Path,
@@ -25,7 +26,6 @@ from lycosa.config.fields import (
 )
 from lycosa.config.fields import Place as Place
 from lycosa.config.host_rules import hidden_names, without_secrets
-from lycosa.config.mission_table import known
 from lycosa.config.settings import Mission
 from lycosa.config.types import TableType
 
@@ -77,7 +77,7 @@ def flatten(data: Mapping[str, Any], source: str, lines: Mapping[Place, int]) ->
     """The values in nested tables, one by one, and what is wrong with their keys."""
     given: list[GivenValue] = []
     problems: list[Problem] = []
-    strange = {name for name in _names(data.get("missions")) if not is_table((name,)) and not known().has(name)}
+    strange = {name for name in _names(data.get("missions")) if not is_table((name,)) and not mission_table.has(name)}
     for path, value in _leaves({key: value for key, value in data.items() if key not in strange}, ()):
         line = _line_of(path, lines)
         if field := field_at(path):

@@ -22,8 +22,9 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from lycosa.config import mission_table
 from lycosa.config.fields import nearest
-from lycosa.config.mission_table import is_name, known
+from lycosa.config.mission_table import is_name
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.quarry import Quarry, QuarryUnion
@@ -94,13 +95,13 @@ def resolve(name: str) -> str:
     """The class that a name stands for, as a process can load it that knows no mission."""
     if not is_name(name):
         return name
-    if not known().has(name):
-        guess = f" (did you mean {meant}?)" if (meant := nearest(name, known().names())) else ""
+    if not mission_table.has(name):
+        guess = f" (did you mean {meant}?)" if (meant := nearest(name, mission_table.names())) else ""
         raise UsageError(
             f"The quarry {name} cannot be found: there is no mission of that name{guess};"
             " name one, or write FILE.py:CLASS or package.module:CLASS."
         )
-    if not (found := known().quarry(name)):
+    if not (found := mission_table.quarry(name)):
         raise UsageError(f"The mission {name} hunts nothing: it has no quarry.")
     return found
 

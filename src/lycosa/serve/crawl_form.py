@@ -97,7 +97,7 @@ class CheckedCrawl(NamedTuple):
 
 def offered_missions() -> list[MissionOffer]:
     """The missions that are installed and can be used."""
-    return [MissionOffer(plugin.name, plugin.summary) for plugin in registry.every()]
+    return [MissionOffer(mission.name, mission.summary) for mission in registry.every()]
 
 
 def read_form(form: QueryParams) -> CrawlForm:

@@ -13,7 +13,6 @@ from lycosa.explain.why import explain
 from lycosa.lists.index import index_folder, opened_index
 from lycosa.lists.indexed_query import read_count
 from lycosa.missions import registry
-from lycosa.missions.api import brings
 from lycosa.serve.graph_data import (
     MOST_NODES,
     GraphPart,
@@ -77,9 +76,7 @@ def show_graph(request: PageRequest) -> View:
 
 def has_own_graph(request: PageRequest) -> bool:
     """Whether one of the collection's missions brings a graph; that of pages needs no mission."""
-    known = registry.Registry()
-    names = [name for name in request.collection.mission.missions if known.has(name)]
-    return any(brings(registry.find(name), "graph") for name in names)
+    return any(mission.graph for mission in registry.missions_of(request.collection.mission))
 
 
 def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozenset[str], limit: int) -> GraphPart:

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from lycosa.errors import LycosaError, UsageError
 from lycosa.lists.files import FILE_TYPES, send_structs
 from lycosa.missions import registry
-from lycosa.missions.api import WebPage
+from lycosa.missions.manifest import WebPage, load_attribute
 from lycosa.serve.page_request import NotFound, PageRequest, PageRoute, View, ViewFunction
 from lycosa.serve.translations import Translator, mission_translator
 
@@ -96,10 +96,8 @@ def _find_page(request: PageRequest, method: str) -> WebPage:
 @lru_cache(maxsize=_MOST_NAMES)
 def pages_of(mission: str) -> Sequence[WebPage]:
     """The pages that a mission brings; none where it is not installed, or cannot be loaded."""
-    if not registry.Registry().has(mission):
-        return ()
     try:
-        return tuple(registry.gather(lambda plugin: plugin.pages(), [registry.find(mission)]))
+        return registry.find(mission).pages if registry.has(mission) else ()
     except UsageError:
         return ()
 
@@ -111,7 +109,7 @@ def package_of(page: WebPage) -> str:
 
 @cache
 def _load_view(page: WebPage) -> ViewFunction:
-    view: ViewFunction = registry.load_attribute(page.view, what="page")
+    view: ViewFunction = load_attribute(page.view, what="page")
     return view
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -23,8 +22,8 @@ from lycosa.frontier.sqlite import schema
 from lycosa.lists.definition import LISTS
 from lycosa.lists.index import index_folder, opened_index
 from lycosa.lists.indexed_query import Choice, ListFacet, ListQuery, read_count
-from lycosa.missions.records.database import RecordVersion, open_store
-from lycosa.missions.records.database.tables import NAME as RECORDS_NAME
+from lycosa.missions import registry
+from lycosa.missions.api import RecordHistory
 from lycosa.quarry import Quarry
 from lycosa.serve.bounded_reading import decode_start, find_problem, read_start
 from lycosa.serve.link_index import count_inlinks, list_inlinks
@@ -77,16 +76,6 @@ class PageRecord(Struct, frozen=True):
     data: dict[str, Any]
 
 
-class VersionedRecord(Struct, frozen=True):
-    """A record of the page's address through the rounds, with what it held each time, the newest first."""
-
-    id: int
-    kind: str
-    key: str
-    is_gone: bool
-    versions: list[RecordVersion]
-
-
 class OutLink(Struct, frozen=True):
     """A link of a page."""
 
@@ -118,7 +107,7 @@ class PageView(Struct):
     inlinks: list[InLink] = []
     inlink_count: int | None = 0  # None: they are not all known yet
     records: list[PageRecord] = []
-    history: list[VersionedRecord] = []
+    history: list[RecordHistory] = []
     parts: dict[str, str] = field(default_factory=lambda: PARTS)
 
 
@@ -178,7 +167,7 @@ def show_page(request: PageRequest) -> View:
         view.inlink_count, view.inlinks = _find_inlinks(request, page.url)
     elif part == "records":
         view.records = list(_records(collection, view))
-        view.history = list(_history(collection, page.url))
+        view.history = list(registry.histories_of(collection, page.url))
     elif part == "copies":
         _compare(collection, page, view, asked_round(request, "with"))
     return View("page.html", view)
@@ -245,16 +234,6 @@ def _records(collection: Collection, view: PageView) -> Iterator[PageRecord]:
                 yield PageRecord(number, kind, mission or "", msgspec.json.decode(data, type=dict[str, Any]))
             except msgspec.MsgspecError:
                 yield PageRecord(number, kind, mission or "", {"": str(data)[:1000]})
-
-
-def _history(collection: Collection, url: str) -> Iterator[VersionedRecord]:
-    """Records with their versions, where the collection keeps them, as of the last time it brought them up to date."""
-    if not (collection.path / RECORDS_NAME).exists():
-        return
-    with open_store(collection, refresh=False) as store:
-        for record in islice(store.records(where="url = ?", values=(url,), gone=True), _SHOWN_RECORDS):
-            versions = store.versions(record.id)[::-1][:_SHOWN_COPIES]
-            yield VersionedRecord(record.id, record.kind, record.key, record.gone, versions)
 
 
 def _compare(collection: Collection, page: Page, view: PageView, other: int | None) -> None:

@@ -14,7 +14,7 @@ from support.loopback import Web, html
 
 from lycosa import Collection
 from lycosa.collection import collection as stored
-from lycosa.missions.records.plugin import RecordsMission
+from lycosa.missions.records import rounds
 
 MISSION = r"""
 name = "press"
@@ -179,11 +179,11 @@ def test_missions_are_asked_to_refresh(site: Path, web: Web, monkeypatch: pytest
     """Before records are replaced and after, by an extraction and by a round."""
     asked: list[int] = []
 
-    def refresh(self: RecordsMission, collection: stored.Collection) -> Iterable[str]:
+    def refresh(collection: stored.Collection) -> Iterable[str]:
         asked.append(sum(1 for _ in collection.records()))
         return ["It is fresh."]
 
-    monkeypatch.setattr(RecordsMission, "refresh", refresh)
+    monkeypatch.setattr(rounds, "refresh", refresh)
     said = run("extract", "press.toml", "-c", "c")
     assert asked == [2, 2]
     assert said.output.count("lycosa: It is fresh.") == 2

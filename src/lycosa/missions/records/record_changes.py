@@ -26,18 +26,22 @@ _COLUMNS = ("what", "kind", "url", "key", "cause", "round", "at", "field", "befo
 _CAUSES = {"page": "the page", "rules": "the rules", "import": "an import"}
 
 
-def write_record_changes(collection: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> None:
-    """Write the changes: on a terminal with their sums and the difference in short, else a row for each field."""
+def write_record_changes(collection: Collection, asked: ChangesAsked, out: TextIO, form: Format) -> bool:
+    """Write the changes: on a terminal with their sums and the difference in short, else a row for each field.
+
+    It gives True: this mission keeps versions of records.
+    """
     with open_store(collection) as store:
         if form != "table":
             write(_rows(_find(store, collection, asked)), _COLUMNS, out, form=form)
-            return
+            return True
         sums = Counter(change.what for change in _find(store, collection, asked))
         out.write(f"Records: {', '.join(f'{sums[what]:,} {what}' for what in WHATS)}\n")
         if sums:
             out.write("\n")
             lines = (_line(change) for change in _find(store, collection, asked))
             write(lines, ("url", "record", "what", "kind", "by", "difference"), out, form=form)
+    return True
 
 
 def _find(store: RecordStore, collection: Collection, asked: ChangesAsked) -> Iterator[RecordChange]:

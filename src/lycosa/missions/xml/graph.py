@@ -7,7 +7,7 @@ collected); relations Needs, Lacks and CheckedAgainst. A document is known by it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 
 import apsw
@@ -48,12 +48,13 @@ JOIN grammar ON grammar.id = document.schema, json_each(grammar.roots) AS root
 JOIN document AS target ON target.id = root.value WHERE NOT document.{_IS_SCHEMA} AND target.{_IS_SCHEMA}"""
 
 
-def is_analysed(collection: Collection) -> bool:
-    """Whether there is a graph: the collection was analysed by this mission."""
+def find_graph(collection: Collection) -> AbstractContextManager[PropertyGraph] | None:
+    """The graph of a collection that was analysed by this mission."""
     if not (collection.path / NAME).exists():
-        return False
+        return None
     with closing(open_readonly(collection.path)) as db:
-        return find_mission(db) == "xml"
+        is_ours = find_mission(db) == "xml"
+    return open_graph(collection) if is_ours else None
 
 
 @contextmanager

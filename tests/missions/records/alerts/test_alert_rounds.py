@@ -14,7 +14,7 @@ from support.mail_servers import Mailbox, mail_server
 
 from lycosa import Collection
 from lycosa.missions.api import FinishedRound
-from lycosa.missions.records.plugin import plugin
+from lycosa.missions.records.rounds import tell_readers
 
 READERS = """
 [mail]
@@ -166,6 +166,6 @@ def test_a_readers_file_that_breaks_meanwhile_does_not_end_the_rounds(
     (tmp_path / "readers.toml").write_text("[mail]\nhost = 3\n")
     with Collection(tmp_path / "c") as collection:
         finished = FinishedRound(collection.mission, {"readers": str(tmp_path / "readers.toml")})
-        (said,) = plugin.after_round(collection, finished)
+        (said,) = tell_readers(collection, finished)
     assert said.startswith("readers are not told after this round: ")
     assert "readers.toml:2: mail.host: found 3" in said

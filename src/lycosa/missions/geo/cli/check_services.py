@@ -28,6 +28,7 @@ from lycosa.urls import host_pattern
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
     from lycosa.config.settings import Mission
+    from lycosa.missions.api import FinishedRound
     from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult, Difference
     from lycosa.missions.geo.check.check_run import CheckSummary
     from lycosa.missions.geo.inventory.listing import ServiceFilter
@@ -218,12 +219,12 @@ def check_once(
     return found
 
 
-def check_after(collection: Collection, mission: Mission, *, quiet: bool) -> Iterator[str]:
+def check_after(collection: Collection, finished: FinishedRound) -> Iterator[str]:
     """One round of checks after a round of a crawl."""
     from lycosa.missions.geo.inventory.listing import ServiceFilter
 
-    mission = replace(mission, limits=replace(mission.limits, time_s=0.0))
-    progress = RoundProgress(quiet=quiet)
+    mission = replace(finished.mission, limits=replace(finished.mission.limits, time_s=0.0))
+    progress = RoundProgress(quiet=finished.quiet)
     with progress.interruptible():
         try:
             check_once(collection, mission, wanted=ServiceFilter(), progress=progress, anew=True)

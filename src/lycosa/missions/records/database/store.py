@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ import msgspec
 from lycosa import clock
 from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError
+from lycosa.missions.api import RecordHistory
 from lycosa.missions.records.database.matching import FreshRecord
 from lycosa.missions.records.database.model import (
     Cause,
@@ -43,6 +45,8 @@ SELECT version.id AS change, version.what, version.cause, version.at, version.ro
        {", ".join(f"known_records.{name.strip()}" for name in _COLUMNS.split(","))}
 FROM version JOIN known_records ON known_records.id = version.record WHERE version.id > ?
 ORDER BY version.id"""
+_SHOWN_RECORDS = 50  # of an address
+_SHOWN_VERSIONS = 200
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -254,6 +258,16 @@ def open_store(collection: Collection | Path, *, refresh: bool = True) -> Record
         store.close()
         raise
     return store
+
+
+def list_histories(collection: Collection, url: str) -> Iterator[RecordHistory]:
+    """The records of an address with their versions, as of the last time that the database was brought up to date."""
+    if not (collection.path / NAME).exists():
+        return
+    with open_store(collection, refresh=False) as store:
+        for record in islice(store.records(where="url = ?", values=(url,), gone=True), _SHOWN_RECORDS):
+            versions = store.versions(record.id)[::-1][:_SHOWN_VERSIONS]
+            yield RecordHistory(record.id, record.kind, record.key, record.gone, versions)
 
 
 def _version(row: Sequence[Any]) -> RecordVersion:

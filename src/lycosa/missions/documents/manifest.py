@@ -1,0 +1,48 @@
+"""The manifest of the documents mission: gathers documents, and finds who wrote them and how to reach them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lycosa.missions.manifest import MissionManifest, SideDatabase, WebPage
+
+_VIEWS = "lycosa.missions.documents.web.views"
+
+MANIFEST = MissionManifest(
+    name="documents",
+    summary="every document of the seeds' sites, with its title, authors, affiliations and addresses",
+    defaults=Path(__file__).with_name("documents.toml"),
+    settings="lycosa.missions.documents.settings:DocumentSettings",
+    read_settings="lycosa.missions.documents.parameters:read_parameters",
+    quarry="lycosa.missions.documents.quarry:Documents",
+    verbs={
+        "documents": "lycosa.missions.documents.cli.documents:documents",
+        "contacts": "lycosa.missions.documents.cli.contacts:contacts",
+        "correct": "lycosa.missions.documents.cli.correct:correct",
+        "decide": "lycosa.missions.documents.cli.decide:decide",
+        "oai": "lycosa.missions.documents.cli.oai:oai",
+        "evaluate": "lycosa.missions.documents.cli.evaluate:evaluate",
+    },
+    exports=("lycosa.missions.documents.export.kinds:EXPORTS",),
+    report="lycosa.missions.documents.report:make_report",
+    graph="lycosa.missions.documents.graph:open_graph",
+    pages=(
+        WebPage("", f"{_VIEWS}:show_documents", "Documents"),
+        WebPage("contacts", f"{_VIEWS}:show_contacts", "Contacts"),
+        WebPage("document", f"{_VIEWS}:show_document"),
+        WebPage("page-image", f"{_VIEWS}:send_image", has_twin=False),
+        WebPage("contacts.csv", f"{_VIEWS}:send_contacts", has_twin=False),
+        WebPage("contacts.jsonl", f"{_VIEWS}:send_contact_lines", has_twin=False),
+        WebPage("contacts.parquet", f"{_VIEWS}:send_contact_table", has_twin=False),
+        WebPage("oai", f"{_VIEWS}:answer_harvester", has_twin=False),
+        WebPage("oai/granted", f"{_VIEWS}:answer_granted", has_twin=False),
+        WebPage("oai", f"{_VIEWS}:answer_harvester", method="POST", only_reads=True),
+        WebPage("oai/granted", f"{_VIEWS}:answer_granted", method="POST", only_reads=True),
+        WebPage("correct", f"{_VIEWS}:correct", method="POST"),
+        WebPage("decide", f"{_VIEWS}:decide", method="POST"),
+    ),
+    side_databases=(
+        SideDatabase("documents.db"),
+        SideDatabase("decisions.db", merge="lycosa.missions.documents.decisions:merge_decisions"),
+    ),
+)

@@ -1,0 +1,33 @@
+"""The manifest of the geo mission: finds geographic services, lists, exports and checks them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lycosa.missions.manifest import CrawlOption, MissionManifest, SideDatabase, WebPage
+
+_VIEWS = "lycosa.missions.geo.web.views"
+
+MANIFEST = MissionManifest(
+    name="geo",
+    summary="every OGC service that the seeds lead to, with the documents in which they describe themselves",
+    defaults=Path(__file__).with_name("geo.toml"),
+    quarry="lycosa.missions.geo.quarry:Geo",
+    former_quarries=("lycosa.missions.geo:Geo", "lycosa.missions.geo.quarry:Geo"),
+    verbs={
+        "services": "lycosa.missions.geo.cli.services:services",
+        "check-services": "lycosa.missions.geo.cli.check_services:check_services",
+    },
+    exports=("lycosa.missions.geo.export.kinds:EXPORTS",),
+    crawl_options=(CrawlOption("check-services", "After each round, check the services that were found."),),
+    after_round="lycosa.missions.geo.cli.check_services:check_after",
+    pages=(
+        WebPage("", f"{_VIEWS}:show_map", "Map"),
+        WebPage("services", f"{_VIEWS}:show_services", "Services"),
+        WebPage("service", f"{_VIEWS}:show_service"),
+        WebPage("layers", f"{_VIEWS}:show_layers", "Layers"),
+        WebPage("checks", f"{_VIEWS}:show_checks", "Liveness"),
+        WebPage("file", f"{_VIEWS}:send_file", has_twin=False),
+    ),
+    side_databases=(SideDatabase("checks.db", merge="lycosa.missions.geo.check.check_history:merge_rounds"),),
+)

@@ -1,0 +1,79 @@
+"""The manifest of the records mission: articles of unknown sites as records, and rules that are written for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lycosa.missions.manifest import CrawlOption, MissionManifest, SideDatabase, WebPage
+
+_VIEWS = "lycosa.missions.records.web.views"
+
+MANIFEST = MissionManifest(
+    name="records",
+    summary="the articles of the seeds' sites as records: text without boilerplate, title, authors, date, language",
+    defaults=Path(__file__).with_name("records.toml"),
+    settings="lycosa.missions.records.settings:RecordsSettings",
+    complete_settings="lycosa.missions.records.site_description:complete_description",
+    check_settings="lycosa.missions.records.site_description:check_description",
+    quarry="lycosa.missions.records.quarry:Articles",
+    verbs={
+        "try": "lycosa.missions.records.cli.try_rules:try_rules",
+        "learn": "lycosa.missions.records.cli.learn:learn",
+        "digest": "lycosa.missions.records.cli.digest:digest",
+        "newspaper": "lycosa.missions.records.cli.newspaper:newspaper",
+        "alerts": "lycosa.missions.records.cli.alerts:alerts",
+        "outbox": "lycosa.missions.records.cli.outbox:outbox",
+        "index-field": "lycosa.missions.records.cli.index_field:index_field",
+        "health": "lycosa.missions.records.cli.health:health",
+        "import-records": "lycosa.missions.records.cli.import_records:import_records",
+        "stories": "lycosa.missions.records.cli.stories:stories",
+        "impact": "lycosa.missions.records.cli.impact:impact",
+    },
+    exports=(
+        "lycosa.missions.records.download_cache:CACHE",
+        "lycosa.missions.records.database.exports:RECORDS_XML",
+        "lycosa.missions.records.corpus.options:EXPORTS",
+    ),
+    crawl_options=(
+        CrawlOption(
+            "readers",
+            "After each round, tell readers what is new to them.",
+            metavar="READERS.toml",
+            check="lycosa.missions.records.reports.digest_delivery:check_readers",
+        ),
+    ),
+    after_round="lycosa.missions.records.rounds:tell_readers",
+    refresh="lycosa.missions.records.rounds:refresh",
+    report="lycosa.missions.records.report:make_report",
+    fill_template="lycosa.missions.records.reports.report_file:fill_report",
+    record_changes="lycosa.missions.records.record_changes:write_record_changes",
+    query_languages={
+        "xpath": "lycosa.missions.records.database.xml_query_process:ask_xpath",
+        "xquery": "lycosa.missions.records.database.xml_query_process:ask_xquery",
+    },
+    pages=(
+        WebPage("", f"{_VIEWS}:show_records", "Records", instead_of="records"),
+        WebPage("stories", f"{_VIEWS}:show_stories", "Stories"),
+        WebPage("health", f"{_VIEWS}:show_health", "Health"),
+        WebPage("readers", f"{_VIEWS}:show_readers", "Readers"),
+        WebPage("alerts", f"{_VIEWS}:show_alerts", "Alerts"),
+        WebPage("outbox", f"{_VIEWS}:show_outbox", "Outbox"),
+        WebPage("record", f"{_VIEWS}:show_record"),
+        WebPage("story", f"{_VIEWS}:show_one_story"),
+        WebPage("digest", f"{_VIEWS}:show_digest"),
+        WebPage("digest-frame", f"{_VIEWS}:send_digest", has_twin=False),
+        WebPage("records.csv", f"{_VIEWS}:send_csv", has_twin=False),
+        WebPage("records.jsonl", f"{_VIEWS}:send_jsonl", has_twin=False),
+        WebPage("records.parquet", f"{_VIEWS}:send_parquet", has_twin=False),
+        WebPage("outbox", f"{_VIEWS}:change_messages", method="POST"),
+    ),
+    page_histories="lycosa.missions.records.database.store:list_histories",
+    side_databases=(
+        SideDatabase(
+            "records.db",
+            merge="lycosa.missions.records.database.merge:merge_records",
+            query_name="stored",
+            prepare="lycosa.missions.records.health:refresh_and_watch",
+        ),
+    ),
+)

@@ -1,0 +1,29 @@
+"""The manifest of the XML mission: collects the XML family whole, analyses, searches and reports it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lycosa.missions.manifest import MissionManifest, WebPage
+
+_VIEWS = "lycosa.missions.xml.web.views"
+
+MANIFEST = MissionManifest(
+    name="xml",
+    summary="the XML family whole, and of everything else only the links",
+    defaults=Path(__file__).with_name("xml.toml"),
+    quarry="lycosa.missions.xml.quarry:Xml",
+    former_quarries=("lycosa.missions.xml.quarry:Xml",),
+    analyzer="lycosa.missions.xml.analysis:XmlAnalyzer",
+    exports=("lycosa.missions.xml.exports:EXPORTS",),
+    report="lycosa.missions.xml.report:make_report",
+    graph="lycosa.missions.xml.graph:find_graph",
+    pages=(
+        WebPage("", f"{_VIEWS}:show_report", "XML"),
+        WebPage("documents", f"{_VIEWS}:show_documents", "Documents"),
+        WebPage("document", f"{_VIEWS}:show_document"),
+        WebPage("schemas", f"{_VIEWS}:show_schemas", "Schemas"),
+        WebPage("groups", f"{_VIEWS}:show_groups", "Collections"),
+        WebPage("file", "lycosa.missions.xml.web.export_files:send_file", has_twin=False),
+    ),
+)
