@@ -39,25 +39,20 @@ ALLOWED = {
     ("extract/quarry_loader.py", "importlib"): "the class that the user's own mission file names",
     ("extract/quarry_loader.py", "import_module"): "the same",
     ("extract/quarry_loader.py", "exec_module"): "the same",
+    ("process/apart.py", "subprocess"): "our own interpreter with this module, no shell",
+    ("process/apart.py", "importlib"): "the function that our own source names, never what a task says",
+    ("process/apart.py", "import_module"): "the same",
+    ("process/apart.py", "execv"): "Ghostscript in its safe mode, no shell",
     ("extract/pool.py", "subprocess"): "our own interpreter with our own module, no shell",
     ("extract/ray_executor.py", "subprocess"): "the same",
     ("extract/fork_server.py", "execv"): "the same",
     ("extract/background.py", "subprocess"): "the same",
-    ("extract/pdf_process.py", "subprocess"): "the same",
     ("missions/background_refresh.py", "subprocess"): "the same",
-    ("missions/documents/web/page_image.py", "subprocess"): "the same",
-    ("missions/records/database/xml_query_process.py", "subprocess"): "the same",
-    ("missions/records/reports/template_process.py", "subprocess"): "the same",
     ("serve/indexing.py", "subprocess"): "the same",
-    ("serve/query_process.py", "subprocess"): "the same",
     (
         "serve/crawl_processes.py",
         "subprocess",
     ): "our own interpreter with our own module, options from a list, no shell",
-    (
-        "missions/documents/reading/postscript.py",
-        "subprocess",
-    ): "Ghostscript in its safe mode, in a killable worker, no shell",
 }
 
 

@@ -19,7 +19,7 @@ from lycosa import Collection, crawl
 from lycosa.cli.main import main
 from lycosa.errors import CollectionError, UsageError
 from lycosa.export.files import export_mirror
-from lycosa.extract.pool import undisturbed
+from lycosa.process import undisturbed
 
 FAST = ["--delay", "0", "--workers", "1", "--contact", "mailto:test@lycosa.test"]
 PROGRAM = [sys.executable, "-P", "-m", "lycosa"]

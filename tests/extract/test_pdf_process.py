@@ -25,9 +25,9 @@ def test_a_process_that_dies_is_replaced() -> None:
     """The document at which it died has no text; after many deaths no more is tried."""
     process = PdfProcess()
     process(make_pdf("x"))
-    assert process._process is not None
-    os.kill(process._process.pid, signal.SIGKILL)
-    process._process.wait()
+    assert process.apart.process is not None
+    os.kill(process.apart.process.pid, signal.SIGKILL)
+    process.apart.process.wait()
     assert process(make_pdf("x")).problem and process.deaths == 1
     assert "x" in process(make_pdf("x")).page(0)
     process.deaths = 30

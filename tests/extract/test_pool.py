@@ -16,11 +16,12 @@ from support.processes import is_alive
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.extract.job_runner import FORK_SERVER
-from lycosa.extract.messages import ExtractedRecord, ExtractJob, ExtractResult, Frames, Setup, frame
+from lycosa.extract.messages import ExtractedRecord, ExtractJob, ExtractResult, Setup
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name, load_quarry
 from lycosa.extract.worker import extract_document
 from lycosa.model import Record
+from lycosa.process.frames import Frames, frame
 from lycosa.quarry import Quarry
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +12,15 @@ from urllib.parse import urlencode
 
 import pytest
 from arro3.io import read_parquet
+from support import unguarded_graph
 from support.make_collection import make_collection
 from support.serve_client import PageAnswer, ServeClient, serving
 
-from lycosa.collection import cypher
-from lycosa.errors import UsageError
+from lycosa.errors import LycosaError, UsageError
+from lycosa.missions.graph_query import ask_graph
+from lycosa.process import apart
 from lycosa.serve import query_process
-from lycosa.serve.query_process import QueryTask, answer_query, run_query
+from lycosa.serve.query_process import LIMITS, QueryAnswer, QueryTask, answer_query, run_query
 
 PAGES = [(f"https://a{n % 3}.example/{n}", "text/html", b"<title>%d</title>" % n) for n in range(9)]
 
@@ -84,14 +85,19 @@ def test_what_would_write_or_leave_is_refused(client: ServeClient, folder: Path,
 
 def test_a_query_over_the_graph_opens_no_file(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also one in which no word betrays it."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(unguarded_graph.__file__).parents[1]))
+
+    def ask(text: str) -> QueryAnswer:
+        task = QueryTask(str(folder / "c"), "cypher", text)
+        return apart.run(answer_query, task, LIMITS["cypher"], prepare=unguarded_graph.open_unguarded)
+
     (tmp_path / "secret.csv").write_text("a,b\n")
-    monkeypatch.setattr(cypher, "_FORBIDDEN", re.compile("(?!)"))
     secret, out = tmp_path / "secret.csv", tmp_path / "out.csv"
     for text in (f"LOAD FROM '{secret}' RETURN *", f"COPY (MATCH (p:Page) RETURN p.url) TO '{out}'"):
         with pytest.raises(UsageError, match="cannot be run"):
-            answer_query(QueryTask(str(folder / "c"), "cypher", text))
+            ask(text)
     assert not out.exists()
-    assert answer_query(QueryTask(str(folder / "c"), "cypher", "MATCH (p:Page) RETURN count(p)")).rows == [[9]]
+    assert ask("MATCH (p:Page) RETURN count(p)").rows == [[9]]
 
 
 def test_only_a_few_queries_run_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +114,18 @@ def test_a_query_that_takes_too_long_is_ended(folder: Path) -> None:
     endless = "WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
     with pytest.raises(UsageError, match=r"took longer than 0\.5 s"):
         run_query(QueryTask(str(folder / "c"), "sql", endless, seconds=0.5))
+
+
+def test_a_query_over_the_graph_ends_in_time_however_many_rows_it_finds(folder: Path) -> None:
+    """On the command line its rows are written as they come, up to its time."""
+    pages = ", ".join(f"(p{n}:Page)" for n in range(8))
+    columns = ", ".join(f"p{n}.url" for n in range(8))
+    with pytest.raises(LycosaError, match="took longer than 1 s and was ended; --timeout allows more"):
+        for _ in ask_graph(str(folder / "c"), f"MATCH {pages} RETURN {columns}", seconds=1.0)[1]:
+            pass
+    long = f"UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b MATCH {pages} RETURN sum(a * b)"
+    with pytest.raises(UsageError, match=r"took longer than 0\.5 s"):
+        run_query(QueryTask(str(folder / "c"), "cypher", long, seconds=0.5))
 
 
 def test_answers_become_charts_graphs_and_files(client: ServeClient) -> None:

@@ -12,14 +12,12 @@ from lycosa.text import sparql, thesaurus_library
 
 
 def ask(query: str, seconds: float = 20.0) -> list[tuple[sparql.Value, ...]]:
-    return list(sparql.select_rows(thesaurus_library.find_compiled(), query, seconds=seconds).rows)
+    return list(sparql.select_rows("", query, seconds=seconds).rows)
 
 
 def test_answers_of_every_kind() -> None:
     """SELECT with names of columns, ASK, CONSTRUCT; common prefixes need no declaration; numbers are numbers."""
-    found = sparql.select_rows(
-        thesaurus_library.find_compiled(), "SELECT ?c ?l { ?c skos:prefLabel 'river'@en ; skos:prefLabel ?l }"
-    )
+    found = sparql.select_rows("", "SELECT ?c ?l { ?c skos:prefLabel 'river'@en ; skos:prefLabel ?l }")
     assert found.columns == ("c", "l")
     assert {row[1] for row in found.rows} == {"river", "río"}
     assert ask("ASK { ?c skos:prefLabel 'río'@es }") == [("true",)]
@@ -63,7 +61,7 @@ def test_words_that_only_look_like_keywords_are_fine() -> None:
 
 def test_no_connection_can_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if a way around the check were found."""
-    monkeypatch.setattr(sparql, "_check", lambda query: None)
+    monkeypatch.setattr(sparql, "check_query", lambda query: None)
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()

@@ -73,9 +73,13 @@ def query(
             " or --sparql (with --thesaurus) for a thesaurus."
         )
     if sparql:
-        columns, rows = _ask_thesaurus(sparql, thesaurus, timeout)
+        from lycosa.text.sparql import select_rows
+
+        columns, rows = select_rows(thesaurus, sparql, seconds=timeout)
     elif cypher:
-        columns, rows = _ask_graph(cypher, collection, timeout)
+        from lycosa.missions.graph_query import ask_graph
+
+        columns, rows = ask_graph(collection, cypher, seconds=timeout)
     elif xpath or xquery:
         columns, rows = _ask_records("xpath" if xpath else "xquery", xpath or xquery, collection, timeout)
     else:
@@ -104,19 +108,3 @@ def _ask_records(language: str, text: str, collection: str, seconds: float) -> A
     with Collection(collection) as source:
         columns, rows = query_language(language)(source, text, seconds=seconds)
         return columns, rows
-
-
-def _ask_graph(cypher: str, collection: str, seconds: float) -> Answer:
-    from lycosa.collection.collection import Collection
-    from lycosa.collection.cypher import ask
-    from lycosa.missions.registry import graph_of
-
-    with Collection(collection) as source, graph_of(source) as graph:
-        return ask(source.path, graph, cypher, seconds=seconds)
-
-
-def _ask_thesaurus(sparql: str, name: str, seconds: float) -> Answer:
-    from lycosa.text import thesaurus_library
-    from lycosa.text.sparql import select_rows
-
-    return select_rows(thesaurus_library.find_compiled(name), sparql, seconds=seconds)

@@ -1,7 +1,7 @@
 """Cypher over a collection: a snapshot of its property graph in `graph.lbug`, made anew when the graph has changed.
 
 The snapshot is opened for reading only, and statements that would write, read files or load extensions are refused
-before they are run.
+before they are run; the process that runs them can open no file, whatever they say.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import csv
 import os
 import re
-import resource
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from lycosa.collection.property_graph import NodeTable, PropertyGraph, RelationTable
 from lycosa.errors import CollectionError, UsageError
+from lycosa.process.limits import Limits
 
 NAME = "graph.lbug"
 _STATE = "graph.lbug.state"
@@ -30,72 +31,56 @@ _FORBIDDEN = re.compile(
 )
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _POOL_BYTES = 512 << 20
+_INT_BITS = 63
+#: A limit of memory would count the addresses that the database reserves: terabytes.
+LIMITS = Limits(no_files=True)
 
 
-def ask(
-    folder: Path, graph: PropertyGraph, statement: str, *, seconds: float = 0.0, alone: bool = False
-) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
-    """The columns and rows of a statement over the graph of a collection; `seconds` ends one that takes longer.
+class Snapshot(NamedTuple):
+    """A snapshot that is open for reading, and the names of its tables."""
 
-    In a process that does nothing else (`alone`) the statement can open no file, whatever it says.
-    """
-    ladybug = _load()
-    bare = _QUOTED.sub(" ", statement)
-    if word := _FORBIDDEN.search(bare):
+    connection: Any
+    tables: str
+
+
+def check_statement(statement: str) -> None:
+    """Raise UsageError for a statement that would change something or leave the database."""
+    if word := _FORBIDDEN.search(_QUOTED.sub(" ", statement)):
         raise UsageError(f"The query has {word[0].upper()}, and the graph can only be read: use MATCH … RETURN …")
+
+
+def open_snapshot(folder: Path, graph: PropertyGraph) -> Snapshot:
+    """The snapshot of the graph of a collection, made anew where the graph has changed."""
+    ladybug = _load()
     path = _refresh(folder, graph, ladybug)
+    tables = [*(table.label for table in graph.nodes), *dict.fromkeys(table.type for table in graph.relations)]
     database = ladybug.Database(str(path), read_only=True, buffer_pool_size=_POOL_BYTES)
-    connection = ladybug.Connection(database)
-    if seconds:
-        connection.set_query_timeout(int(seconds * 1000))
+    return Snapshot(ladybug.Connection(database), ", ".join(tables))
+
+
+def find(snapshot: Snapshot, statement: str) -> Iterator[tuple[Any, ...]]:
+    """The names of the columns of a statement, then its rows, in a process that opens no files (`LIMITS`)."""
     try:
-        with _without_files() if alone else nullcontext():
-            result = connection.execute(statement)
-    except RuntimeError as error:
-        text = str(error).strip()
-        if "nterrupt" in text:
-            raise UsageError(
-                f"The query takes longer than {seconds:g} s and was ended: narrow it, or raise --timeout."
-            ) from None
-        tables = ", ".join(
-            [*(table.label for table in graph.nodes), *dict.fromkeys(table.type for table in graph.relations)]
-        )
-        raise UsageError(
-            f"The query cannot be run: {text.splitlines()[0] if text else 'no reason was given'}"
-            f" (the graph has {tables})."
-        ) from None
-    if isinstance(result, list):
-        result = result[-1]
-    return tuple(result.get_column_names()), _rows(result, connection, database)
-
-
-@contextmanager
-def _without_files() -> Iterator[None]:
-    """Let this process open neither files nor connections in the block."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-def _rows(result: Any, connection: Any, database: Any) -> Iterator[tuple[Any, ...]]:
-    try:
+        result = snapshot.connection.execute(statement)
+        if isinstance(result, list):
+            result = result[-1]
+        yield tuple(result.get_column_names())
         while result.has_next():
             yield tuple(_plain(value) for value in result.get_next())
-    finally:
-        result.close()
-        connection.close()
-        database.close()
+    except RuntimeError as error:
+        text = str(error).strip()
+        raise UsageError(
+            f"The query cannot be run: {text.splitlines()[0] if text else 'no reason was given'}"
+            f" (the graph has {snapshot.tables})."
+        ) from None
 
 
 def _plain(value: Any) -> Any:
     """A value as a table shows it: nodes, relations and lists as JSON."""
     if isinstance(value, dict | list | tuple):
-        import msgspec
-
         return msgspec.json.encode(_without_ids(value), enc_hook=str).decode()
+    if isinstance(value, int) and value.bit_length() > _INT_BITS:
+        return str(value)
     return value if isinstance(value, str | int | float | bytes) or value is None else str(value)
 
 

@@ -27,12 +27,13 @@ from lycosa.errors import LycosaError
 from lycosa.extract.handover import handed_over, take_over
 from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, make_setup, run_in_steps
 from lycosa.extract.messages import Setup
-from lycosa.extract.pool import Pool, undisturbed
+from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import split_mission
 from lycosa.extract.run import BUSY, LOCK
 from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import Label
 from lycosa.output.progress import ProgressLine
+from lycosa.process import undisturbed
 from lycosa.quarry import Quarry, has_extract, parts_of
 
 NICE = 10  # the crawl goes first

@@ -23,9 +23,10 @@ import msgspec
 
 from lycosa.errors import UsageError
 from lycosa.extract.handover import take_over
-from lycosa.extract.messages import REQUEST, Notice, QuarryRefused, Ready, Setup, WorkerEnded, WorkerStarted, frame
+from lycosa.extract.messages import REQUEST, Notice, QuarryRefused, Ready, Setup, WorkerEnded, WorkerStarted
 from lycosa.extract.quarry_loader import load_configured
 from lycosa.extract.worker import Extract, serve
+from lycosa.process.frames import frame
 from lycosa.quarry import Quarry, has_extract, name_of
 
 T = TypeVar("T")

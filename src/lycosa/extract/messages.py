@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-#: A frame larger than this is not one of ours.
-FRAME_BYTES = 256 << 20
-_SIZE = struct.Struct("<I")
+from lycosa.process.limits import Limits
+
 #: What the pool asks of its fork server: one letter and a number.
 REQUEST = struct.Struct("<cq")
 
@@ -74,6 +73,11 @@ class Setup(Struct, frozen=True):
     settings: dict[str, Any] = {}  # of the quarry: its mission's own
     options: str = ""  # of the worker's program, as JSON; empty: it has none
 
+    @property
+    def limits(self) -> Limits:
+        """What the kernel allows a worker, and each document."""
+        return Limits(timeout_s=self.timeout_s, cpu_s=self.cpu_s, memory_bytes=self.memory_bytes, nice=self.nice)
+
 
 class Ready(Struct, frozen=True, tag=True):
     """The fork server has loaded the quarry."""
@@ -106,37 +110,6 @@ class WorkerEnded(Struct, frozen=True, tag=True):
 
 Notice = Ready | QuarryRefused | WorkerStarted | WorkerEnded
 
-encode = msgspec.msgpack.Encoder().encode
 decode_jobs = msgspec.msgpack.Decoder(list[ExtractJob]).decode
 decode_results = msgspec.msgpack.Decoder(list[ExtractResult]).decode
 decode_notice = msgspec.msgpack.Decoder(Notice).decode
-
-
-def frame(message: object) -> bytes:
-    """A message as it goes into a pipe."""
-    body = encode(message)
-    return _SIZE.pack(len(body)) + body
-
-
-class Frames:
-    """Cuts a stream of bytes into whole messages."""
-
-    def __init__(self) -> None:
-        self._bytes = bytearray()
-
-    def feed(self, data: bytes) -> list[bytes]:
-        """The messages that are complete now; ValueError where the bytes are not ours."""
-        self._bytes += data
-        messages: list[bytes] = []
-        at, have = 0, len(self._bytes)
-        while have - at >= _SIZE.size:
-            (size,) = _SIZE.unpack_from(self._bytes, at)
-            if size > FRAME_BYTES:
-                raise ValueError(f"a frame of {size} bytes")
-            if have - at - _SIZE.size < size:
-                break
-            start = at + _SIZE.size
-            messages.append(bytes(self._bytes[start : start + size]))
-            at = start + size
-        del self._bytes[:at]
-        return messages

@@ -14,18 +14,16 @@ import socket
 import subprocess
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from lycosa.errors import LycosaError, UsageError
 from lycosa.extract.handover import handed_over
-from lycosa.extract.limits import explain
 from lycosa.extract.messages import (
     REQUEST,
     ExtractJob,
     ExtractResult,
-    Frames,
     QuarryRefused,
     Ready,
     Setup,
@@ -33,8 +31,10 @@ from lycosa.extract.messages import (
     WorkerStarted,
     decode_notice,
     decode_results,
-    frame,
 )
+from lycosa.process import undisturbed
+from lycosa.process.frames import Frames, frame
+from lycosa.process.limits import explain
 
 STRIKES = 2  # workers that a document may kill before it is set aside
 BATCH_S = 0.1  # work in one batch
@@ -58,16 +58,6 @@ class PoolWorker:
         self.hung = False
         self.gone = False  # it has hung up, or sends nonsense; the fork server will report its end
         self.batches: deque[int] = deque()  # the last key of each batch in hand
-
-
-@contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """Keep Ctrl-C and the end of a terminal from what is started in the block, also before it ignores them itself."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Pool:
@@ -169,7 +159,7 @@ class Pool:
                 data = self._fork_server.recv(65536)
                 if not data:
                     code = self._process.wait()
-                    raise UsageError(f"The quarry {name} cannot be loaded: {explain(code, self.setup)[1]}.")
+                    raise UsageError(f"The quarry {name} cannot be loaded: {explain(code, self.setup.limits)[1]}.")
                 messages = self._notices.feed(data)
         except TimeoutError:
             raise UsageError(f"The quarry {name} cannot be loaded: not done after {LOAD_S:g} s.") from None
@@ -303,12 +293,12 @@ class Pool:
         if guilty is None and ended.status != 0:
             self._idle_deaths += 1
             if self._idle_deaths >= IDLE_DEATHS:
-                why = explain(ended.status, self.setup)[1]
+                why = explain(ended.status, self.setup.limits)[1]
                 raise LycosaError(f"The extract workers end before they have done anything ({why}).")
         self._start_worker()
 
     def _explain(self, ended: WorkerEnded, worker: PoolWorker) -> tuple[str, str]:
-        return explain(-signal.SIGALRM if worker.hung else ended.status, self.setup)
+        return explain(-signal.SIGALRM if worker.hung else ended.status, self.setup.limits)
 
     def _strike(self, job: ExtractJob, outcome: str, why: str) -> None:
         strikes = job.strikes + 1

@@ -26,7 +26,7 @@ import msgspec
 
 from lycosa.errors import LycosaError
 from lycosa.extract.handover import take_over
-from lycosa.extract.messages import ExtractJob, ExtractResult, Frames, Ready, encode, frame
+from lycosa.extract.messages import ExtractJob, ExtractResult, Ready
 from lycosa.extract.pool import AHEAD, BATCH_MAX, IDLE_DEATHS, LOAD_S
 from lycosa.extract.ray_messages import (
     RayFailure,
@@ -39,6 +39,7 @@ from lycosa.extract.ray_messages import (
 from lycosa.extract.ray_node import RayNode
 from lycosa.output.wording import counted
 from lycosa.process import die_with_parent
+from lycosa.process.frames import Frames, encode, frame
 from lycosa.version import __version__ as VERSION
 
 IN_HAND_S = 2.0  # work that a node has in hand

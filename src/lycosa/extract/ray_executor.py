@@ -19,9 +19,11 @@ import msgspec
 from lycosa.errors import LycosaError, UsageError
 from lycosa.extract import ray_driver
 from lycosa.extract.handover import handed_over
-from lycosa.extract.messages import ExtractJob, ExtractResult, Frames, Ready, Setup, frame
-from lycosa.extract.pool import BATCH_MAX, GRACE_S, LOAD_S, undisturbed
+from lycosa.extract.messages import ExtractJob, ExtractResult, Ready, Setup
+from lycosa.extract.pool import BATCH_MAX, GRACE_S, LOAD_S
 from lycosa.extract.ray_messages import RayFailure, RayOrder, RayReport, RaySetup, decode_report
+from lycosa.process import undisturbed
+from lycosa.process.frames import Frames, frame
 
 JOIN_S = 60.0  # for the cluster to let us in
 END_S = 5.0

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 import msgspec
 
 from lycosa.errors import LycosaError
-from lycosa.extract.messages import ExtractResult, decode_jobs, encode
+from lycosa.extract.messages import ExtractResult, decode_jobs
 from lycosa.extract.pool import Pool
 from lycosa.extract.ray_messages import NodeReply, NodeState, RaySetup, decode_setup
+from lycosa.process.frames import encode
 from lycosa.version import __version__ as VERSION
 
 WAIT_S = 1.0  # for the first result

@@ -15,10 +15,11 @@ from typing import Any
 
 import msgspec
 
-from lycosa.extract.limits import MEMORY_CODE, arm, confine, disarm, resident_bytes
-from lycosa.extract.messages import ExtractedRecord, ExtractJob, ExtractResult, Frames, Setup, decode_jobs, frame
+from lycosa.extract.messages import ExtractedRecord, ExtractJob, ExtractResult, Setup, decode_jobs
 from lycosa.extract.quarry_loader import describe_error
 from lycosa.model import Record
+from lycosa.process.frames import Frames, frame
+from lycosa.process.limits import MEMORY_CODE, arm, confine, disarm, resident_bytes
 
 #: Gives the records of one document; raises Unreadable when it cannot be read.
 Extract = Callable[[ExtractJob], Iterable[Record]]
@@ -36,7 +37,7 @@ class Unreadable(Exception):
 
 def serve(channel: socket, setup: Setup, *, extract: Extract, cell: memoryview) -> None:
     """Work until the channel is closed, or until it is time for a fresh process."""
-    confine(setup)
+    confine(setup.limits)
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     frames, count = Frames(), 0
@@ -51,10 +52,10 @@ def serve(channel: socket, setup: Setup, *, extract: Extract, cell: memoryview) 
 
 def _work(jobs: list[ExtractJob], channel: socket, setup: Setup, *, extract: Extract, cell: memoryview) -> None:
     results: list[ExtractResult] = []
-    size, sent_at = 0, time.monotonic()
+    limits, size, sent_at = setup.limits, 0, time.monotonic()
     for nth, job in enumerate(jobs):
         cell[0] = job.key
-        arm(setup)
+        arm(limits)
         try:
             result = extract_document(job, extract)
         except MemoryError:

@@ -110,7 +110,7 @@ def test_a_picture_that_takes_too_long_costs_one_sentence(collection: Path, monk
     """The kernel ends the process."""
     from msgspec.structs import replace
 
-    monkeypatch.setattr(page_image, "_LIMITS", replace(page_image._LIMITS, timeout_s=-9.9))
+    monkeypatch.setattr(page_image, "_LIMITS", replace(page_image._LIMITS, timeout_s=0.001))
     with Collection(collection) as source, pytest.raises(CollectionError, match="not drawn within"):
         page_image.draw_page(source, SHEET, 1)
 

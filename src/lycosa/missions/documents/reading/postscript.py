@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 
 from lycosa.missions.documents.reading.layout import Layout
+from lycosa.process import apart
+from lycosa.process.limits import Limits
 
-_SECONDS = 60
+_OPTIONS = (
+    "-q", "-dSAFER", "-dBATCH", "-dNOPAUSE", "-dLastPage=200", "-sDEVICE=pdfwrite", "-sOutputFile=-", "-",
+)  # fmt: skip
+_LIMITS = Limits(timeout_s=60.0, memory_bytes=2 << 30)
 _MAX_BYTES = 200 << 20
 
 
@@ -21,23 +25,12 @@ def read_postscript(body: bytes, /) -> Layout:
             format="ps",
             problem="ps: Ghostscript is not installed (apt-get install ghostscript); then lycosa extract --again",
         )
-    command = [
-        program,
-        "-q",
-        "-dSAFER",
-        "-dBATCH",
-        "-dNOPAUSE",
-        "-dLastPage=200",
-        "-sDEVICE=pdfwrite",
-        "-sOutputFile=-",
-        "-",
-    ]
     try:
-        done = subprocess.run(command, input=body, capture_output=True, timeout=_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Layout(format="ps", problem=f"ps: Ghostscript gave up ({type(error).__name__})")
-    if done.returncode or not done.stdout.startswith(b"%PDF") or len(done.stdout) > _MAX_BYTES:
-        return Layout(format="ps", problem=f"ps: Ghostscript cannot read it (exit code {done.returncode})")
-    layout = read_pdf(done.stdout)
+        made = apart.run_program([program, *_OPTIONS], body, _LIMITS)
+    except (OSError, apart.Ended) as error:
+        return Layout(format="ps", problem=f"ps: Ghostscript cannot read it ({error})")
+    if not made.startswith(b"%PDF") or len(made) > _MAX_BYTES:
+        return Layout(format="ps", problem="ps: Ghostscript made no PDF of it")
+    layout = read_pdf(made)
     layout.format = "ps"
     return layout

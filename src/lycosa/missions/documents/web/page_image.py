@@ -5,26 +5,20 @@ PDFium is native code that hostile files have brought down; here that costs a pi
 
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
-import sys
 import threading
 import zlib
 from collections import OrderedDict
 
-import msgspec
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError
-from lycosa.extract.limits import MEMORY_CODE, arm, confine, explain
-from lycosa.extract.messages import Setup
 from lycosa.missions.web import NotFound
-from lycosa.process import die_with_parent
+from lycosa.process import apart
+from lycosa.process.limits import Limits
 
-_LIMITS = Setup(quarry="", timeout_s=10.0, cpu_s=6.0, memory_bytes=1 << 30, nice=5)
-_START_S = 10.0
+_LIMITS = Limits(timeout_s=10.0, cpu_s=6.0, memory_bytes=1 << 30, nice=5)
 _MAX_BYTES = 128 << 20
 _MAX_PIXELS = 2_000_000
 _MAX_SIDE = 4000
@@ -41,6 +35,11 @@ class PageImage(Struct, frozen=True):
     width: float
     height: float
     png: bytes
+
+
+class _Drawing(Struct, frozen=True):
+    body: bytes
+    number: int
 
 
 class _Answer(Struct, frozen=True):
@@ -78,27 +77,28 @@ def draw_page(collection: Collection, url: str, number: int) -> PageImage:
 
 
 def _draw_apart(body: bytes, number: int) -> PageImage:
-    command = [sys.executable, "-P", "-m", "lycosa.missions.documents.web.page_image", str(os.getpid()), str(number)]
     if not _AT_ONCE.acquire(timeout=15):
         raise CollectionError("Other pages are being drawn: try again in a moment.")
     try:
-        done = subprocess.run(
-            command, input=body, capture_output=True, timeout=_LIMITS.timeout_s + _START_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise CollectionError(f"The page was not drawn within {_LIMITS.timeout_s:g} s.") from None
+        answer = apart.run(draw_drawing, _Drawing(body, number), _LIMITS, load=("pypdfium2",), quiet=True)
+    except apart.Ended as ended:
+        if ended.reason == "timeout":
+            raise CollectionError(f"The page was not drawn within {_LIMITS.timeout_s:g} s.") from None
+        raise CollectionError(f"The page cannot be drawn: {ended}.") from None
     finally:
         _AT_ONCE.release()
-    if done.returncode:
-        raise CollectionError(f"The page cannot be drawn: {explain(done.returncode, _LIMITS)[1]}.")
-    answer = msgspec.msgpack.decode(done.stdout, type=_Answer)
     if answer.problem:
         raise CollectionError(f"The page cannot be drawn: {answer.problem.rstrip('.')}.")
     return PageImage(answer.width, answer.height, answer.png)
 
 
-def draw(body: bytes, number: int) -> _Answer:
+def draw_drawing(drawing: _Drawing) -> _Answer:
     """The picture of a page; within the process."""
+    return draw(drawing.body, drawing.number)
+
+
+def draw(body: bytes, number: int) -> _Answer:
+    """The picture of a page."""
     import pypdfium2
 
     try:
@@ -143,25 +143,3 @@ def write_png(rows: bytes, width: int, height: int) -> bytes:
 
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return _PNG + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 6)) + chunk(b"IEND", b"")
-
-
-def main() -> None:
-    """The process: one page of one file."""
-    die_with_parent(int(sys.argv[1]))
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    body = sys.stdin.buffer.read()
-    import pypdfium2  # noqa: F401  before the clock runs
-
-    confine(_LIMITS)
-    arm(_LIMITS)
-    try:
-        answer = draw(body, int(sys.argv[2]))
-    except MemoryError:
-        os._exit(MEMORY_CODE)
-    out.write(msgspec.msgpack.encode(answer))
-    out.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -51,6 +51,16 @@ def interruptible(handler: Callable[[int, FrameType | None], object]) -> Iterato
                 signal.signal(name, former)
 
 
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Keep Ctrl-C and the end of a terminal from what is started in the block, also before it ignores them itself."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def log_exception(folder: Path) -> None:
     """Append the present exception to the collection's error log: an unexpected end of a process is a bug of ours."""
     path = folder / "logs" / "errors.log"
