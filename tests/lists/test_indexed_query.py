@@ -16,7 +16,8 @@ from lycosa.frontier.sqlite import schema
 from lycosa.lists import indexed_query
 from lycosa.lists.definition import LISTS, PAGES, URLS
 from lycosa.lists.index import NAME, ListIndex, opened_index
-from lycosa.lists.indexed_query import Choice, ListQuery, read_choice
+from lycosa.lists.indexed_query import IndexedQuery
+from lycosa.lists.query import Choice, read_choice
 
 HOSTS = 7
 COUNT = 600
@@ -55,7 +56,7 @@ def collect(index: ListIndex, folder: Path, choice: Choice, *, limit: int = 37) 
     found: list[str] = []
     with Collection(folder) as collection:
         for _ in range(2000):
-            query = ListQuery(
+            query = IndexedQuery(
                 index, URLS, Choice(choice.filters, choice.words, choice.sort, ("url",), choice.after, limit)
             )
             page = query.read(collection)
@@ -108,7 +109,7 @@ def test_paging_gives_each_item_once_and_in_order(
 def test_facets_count_the_selection_without_their_own_filter(index: ListIndex, folder: Path) -> None:
     """Exactly, from the cells alone."""
     with Collection(folder) as collection:
-        page = ListQuery(index, URLS, Choice({"state": ("8",), "host": ("h1.example",)})).read(collection)
+        page = IndexedQuery(index, URLS, Choice({"state": ("8",), "host": ("h1.example",)})).read(collection)
         facets = {facet.name: facet for facet in page.facets}
         sql = "SELECT state, count(*) FROM url JOIN host USING (host) WHERE host.name = 'h1.example' GROUP BY 1"
         states = {URLS.words["state"][state]: count for state, count in collection.rows(sql)}
@@ -124,7 +125,7 @@ def test_words_are_looked_for_in_the_address(index: ListIndex, folder: Path) -> 
     found = collect(index, folder, Choice(words="LAKE h2.example"))
     assert found and all("lake" in url and "h2.example" in url for url in found)
     with Collection(folder) as collection:
-        page = ListQuery(index, URLS, Choice(words="lake h2.example")).read(collection)
+        page = IndexedQuery(index, URLS, Choice(words="lake h2.example")).read(collection)
     hosts = next(facet for facet in page.facets if facet.name == "host")
     assert [(value.value, value.count) for value in hosts.values] == [("h2.example", len(found))]
 
@@ -138,7 +139,7 @@ def test_words_of_titles_have_any_letters(tmp_path: Path, words: str) -> None:
     db.close()
     with opened_index(folder) as index, Collection(folder) as collection:
         index.refresh(collection)
-        assert ListQuery(index, PAGES, Choice(words=words)).read(collection).rows
+        assert IndexedQuery(index, PAGES, Choice(words=words)).read(collection).rows
 
 
 def test_a_refresh_follows_what_changes(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ def test_a_refresh_follows_what_changes(tmp_path: Path) -> None:
         db.execute("UPDATE url SET state = 6 WHERE n <= 10")
         db.close()
         index.refresh(collection)
-        page = ListQuery(index, URLS, Choice()).read(collection)
+        page = IndexedQuery(index, URLS, Choice()).read(collection)
         counts = {facet.name: {value.value: value.count for value in facet.values} for facet in page.facets}
         assert counts["state"] == {"fetched": 21, "gone": 10}
         assert counts["host"] == {"a.example": 30, "b.example": 1}
@@ -161,8 +162,8 @@ def test_a_refresh_follows_what_changes(tmp_path: Path) -> None:
         db.execute("DELETE FROM url WHERE n > 20")
         db.close()
         index.refresh(collection)
-        assert ListQuery(index, URLS, Choice()).read(collection).total == 20
-        assert ListQuery(index, PAGES, Choice()).read(collection).total == 20
+        assert IndexedQuery(index, URLS, Choice()).read(collection).total == 20
+        assert IndexedQuery(index, PAGES, Choice()).read(collection).total == 20
 
 
 def test_the_index_may_be_deleted_or_damaged(tmp_path: Path) -> None:
@@ -171,7 +172,7 @@ def test_the_index_may_be_deleted_or_damaged(tmp_path: Path) -> None:
     (folder / NAME).write_bytes(b"no database " * 1000)
     with opened_index(folder) as index, Collection(folder) as collection:
         index.refresh(collection)
-        assert ListQuery(index, URLS, Choice()).read(collection).total == 1
+        assert IndexedQuery(index, URLS, Choice()).read(collection).total == 1
 
 
 def test_every_cell_counts_its_items(index: ListIndex) -> None:
@@ -205,4 +206,4 @@ def test_what_an_address_cannot_ask_for_is_said(query: dict[str, list[str]]) -> 
 def test_a_damaged_cursor_is_a_sentence(index: ListIndex, folder: Path, cursor: str) -> None:
     """It came out of an address that somebody changed."""
     with Collection(folder) as collection, pytest.raises(UsageError, match="damaged"):
-        ListQuery(index, URLS, Choice(after=cursor)).read(collection)
+        IndexedQuery(index, URLS, Choice(after=cursor)).read(collection)

@@ -1,45 +1,108 @@
-"""List definitions: what each list of a collection counts, sorts by and shows, as data."""
+"""List definitions: what each list counts, sorts by and shows, as data; and those of what a crawl knows.
+
+A list stands over the crawl's database, counted by the index beside it (`IndexedList`), or over a table of whatever
+database a mission opens for it (`TableList`). Both have the same page, the same addresses and the same files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
 
+import apsw
 from msgspec import Struct
 
+from lycosa.collection.collection import Collection
 from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES
 
 #: Links from a seed that are told apart when URLs are counted; what is deeper counts as this.
 DEEPEST = 30
+#: In an address: items that have no value.
+NONE = "none"
 
 
-class ListDefinition(Struct, frozen=True):
-    """One list. `rows` gives the number of an item, its host, its facets and its sort keys, for a span of numbers."""
+class ListDefinition(Struct, frozen=True, kw_only=True):
+    """One list, wherever it stands."""
 
-    name: str
-    facets: tuple[str, ...]  # beside the host
-    keys: Mapping[str, str]  # what can be sorted by, with its type in SQL
+    name: str  # of its files; in JSON, also of its items
+    columns: tuple[str, ...]
+    shown: tuple[str, ...]  # of them, where the reader asks for no others
+    facets: tuple[str, ...] = ()
+    keys: Mapping[str, str] = {}  # what can be sorted by, with its type in SQL
+    sort: str = ""  # unasked: a key, "-key" for the largest first; empty: as found
+    title: str = ""
+    search: str = ""  # what its field for words is called; empty: it has none, or that of addresses
+    template: str = "listing_parts.html"  # with the macros that draw its values, as `list.html` tells
+    labels: Mapping[str, str] = {}  # of columns and facets that other lists do not have, or name otherwise
+    numbers: frozenset[str] = frozenset()  # columns whose values stand at the right
+    page_size: int = 50
+    is_open: bool = False  # its items have fields that no definition knows: they can be columns and keys
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """What a selection can be narrowed by, with how many items have each value."""
+        return self.facets
+
+
+class IndexedList(ListDefinition, frozen=True, kw_only=True):
+    """A list of the crawl. `rows` gives, for a span of numbers, each item with its host, its facets and its keys."""
+
     rows: str
     span: str  # the first and last number
     checksum: str  # of the items of a span: changes when one of them does
     view: str  # of crawl.db, or a SELECT: what is shown of each item
     number: str  # the column of the view that holds the number
-    columns: tuple[str, ...]  # of the view
-    shown: tuple[str, ...]  # of them, where the reader asks for no others
     by_host: bool = True  # its items belong to hosts
     stride: int = 20_000  # items that are compared at a time
     words: Mapping[str, Mapping[int, str]] = {}  # facets that are stored as numbers, with their names
 
     @property
     def filters(self) -> tuple[str, ...]:
-        """What a selection can be narrowed by: the host, where items have one, and the facets."""
+        """The host, where items have one, and the facets."""
         return ("host", *self.facets) if self.by_host else self.facets
+
+
+class ListCondition(Struct, frozen=True, kw_only=True):
+    """A value of an address that narrows a list without being a facet."""
+
+    label: str
+    sql: str = "1"  # over the items; ? is the value
+    otherwise: str = "1"  # what holds where the address has no such value
+    is_input: bool = False  # the page has a field of its own for it
+
+
+class OpenTable(Struct, frozen=True):
+    """A database with the table of a list, open for reading."""
+
+    db: apsw.Connection
+    path: Path
+    is_current: bool = True  # else it is being made anew, and this is its last state
+
+
+class TableList(ListDefinition, frozen=True, kw_only=True):
+    """A list over a table that a mission opens. It is counted in one look at all its items: some ten thousand."""
+
+    #: Opens the table of a collection; None: there is none yet, and the page is `absent`, a template with its data.
+    open: Callable[[Collection], AbstractContextManager[OpenTable | None]]
+    absent: tuple[str, Any] = ("", None)
+    items: str  # the table, or a SELECT in parentheses; its column n is the number of an item, the others are `columns`
+    expressions: Mapping[str, str] = {}  # facets and keys that are no columns of the items, in SQL
+    many: Mapping[str, str] = {}  # facets of which an item may have several values: a SELECT of n and value
+    conditions: Mapping[str, ListCondition] = {}
+    text: str = ""  # in SQL: where words are looked for, in small letters
+    json: frozenset[str] = frozenset()  # columns that hold JSON
+    flags: frozenset[str] = frozenset()  # columns that hold 0 and 1 for no and yes
+    query: Callable[..., Any] | None = None  # a class that extends `TableQuery`, and knows more of these items
+    more: Callable[[Any], Mapping[str, Any]] | None = None  # what the page of a request shows beside the list
 
 
 _ADDRESS = "host.name || ' ' || substr(url.url, 1, 300)"
 STATES = {int(state): name for state, name in STATE_NAMES.items()}
 
-URLS = ListDefinition(
+URLS = IndexedList(
     name="urls",
     facets=("state", "reason", "http", "via", "depth"),
     keys={"url": "TEXT", "fetched": "REAL", "score": "REAL", "depth": "INTEGER"},
@@ -63,7 +126,7 @@ URLS = ListDefinition(
     words={"state": STATES},
 )  # fmt: skip
 
-PAGES = ListDefinition(
+PAGES = IndexedList(
     name="pages",
     facets=("mime", "language", "kind", "status", "round"),
     keys={"url": "TEXT", "size": "INTEGER", "fetched": "REAL", "title": "TEXT"},
@@ -87,7 +150,7 @@ PAGES = ListDefinition(
     stride=50_000,
 )  # fmt: skip
 
-RECORDS = ListDefinition(
+RECORDS = IndexedList(
     name="records",
     facets=("kind", "mission", "round"),
     keys={"url": "TEXT", "fetched": "REAL"},
@@ -110,7 +173,7 @@ RECORDS = ListDefinition(
     shown=("kind", "data", "url", "fetched"),
 )  # fmt: skip
 
-HOSTS = ListDefinition(
+HOSTS = IndexedList(
     name="hosts",
     facets=("condition",),
     keys={"host": "TEXT", "pages": "INTEGER", "errors": "INTEGER", "delay": "REAL"},

@@ -1,4 +1,4 @@
-"""List downloads: the whole selection of a list as CSV, lines of JSON or Parquet, made as it is sent."""
+"""Files of lists: rows as CSV, lines of JSON or Parquet, made as they are sent."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ import io
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct, json, structs
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from lycosa.collection.collection import Collection
-from lycosa.lists.definition import ListDefinition
-from lycosa.lists.index import index_folder, opened_index
-from lycosa.lists.indexed_query import Choice, ListQuery, fetch_rows
 from lycosa.output.parquet import write_parquet
 from lycosa.output.table import distinct_names, write
 
@@ -27,21 +21,7 @@ FILE_TYPES = {
     "jsonl": "application/x-ndjson",
     "parquet": "application/vnd.apache.parquet",
 }
-_AT_ONCE = 500
-
-
-def send_file(folder: Path, one: ListDefinition, choice: Choice, ending: str, *, name: str) -> Response:
-    """A whole list, as the address selects and sorts it."""
-    columns = choice.columns or one.columns
-
-    def rows() -> Iterator[list[Any]]:
-        with ExitStack() as closing:
-            collection = closing.enter_context(Collection(folder))
-            index = closing.enter_context(opened_index(index_folder(folder)))
-            for numbers in ListQuery(index, one, choice).numbers(at_a_time=_AT_ONCE):
-                yield from fetch_rows(collection, one, numbers, columns)
-
-    return send_rows(rows(), columns, ending, name=name)
+AT_ONCE = 500
 
 
 def send_rows(rows: Iterable[Sequence[Any]], columns: Sequence[str], ending: str, *, name: str) -> Response:
@@ -86,7 +66,7 @@ def _pieces(rows: Iterator[Sequence[Any]], columns: Sequence[str], ending: str) 
     """The text of a file, some rows at a time."""
     head = _write([], columns, ending)
     yield head.encode()
-    while some := list(islice(rows, _AT_ONCE)):
+    while some := list(islice(rows, AT_ONCE)):
         yield _write(some, columns, ending).removeprefix(head).encode()
 
 

@@ -22,7 +22,7 @@ import msgspec
 from lycosa.collection.collection import Collection
 from lycosa.collection.reading_source import mark_source
 from lycosa.collection.side_database import open_versioned, translated
-from lycosa.lists.definition import LISTS, ListDefinition
+from lycosa.lists.definition import LISTS, IndexedList
 
 NAME = "serve.db"
 #: Raised when a table or a definition changes.
@@ -31,7 +31,7 @@ _CACHE_KIB = 16 * 1024
 _PAUSE_S = 0.01  # after each stretch, for whoever waits for the disk
 
 
-def _tables(one: ListDefinition) -> str:
+def _tables(one: IndexedList) -> str:
     facets = "".join(f"{name}, " for name in one.facets)
     keys = "".join(f", key_{name} {kind}" for name, kind in one.keys.items())
     return f"""
@@ -45,7 +45,7 @@ CREATE INDEX {one.name}_host_count ON {one.name}_host (count);
 """
 
 
-def _indexes(one: ListDefinition) -> dict[str, str]:
+def _indexes(one: IndexedList) -> dict[str, str]:
     """The indexes of the items; a new list gets them when it is full, which is much faster."""
     columns = {"cell": "cell", "kind": "kind", **{key: f"key_{key}" for key in one.keys}}
     return {f"{one.name}_by_{name}": f"{one.name}_item ({column})" for name, column in columns.items()}
@@ -101,7 +101,7 @@ class ListIndex:
         """Whether nothing was written to the collection since the last refresh."""
         return bool(self.meta("mark") == mark_source(folder))
 
-    def _refresh(self, collection: Collection, one: ListDefinition) -> Iterator[tuple[float, int]]:
+    def _refresh(self, collection: Collection, one: IndexedList) -> Iterator[tuple[float, int]]:
         first, last = next(collection.rows(one.span))
         self._make_indexes(one, unless_empty=True)
         known: dict[str, dict[Any, int]] = {"kind": {}, "cell": {}}
@@ -121,7 +121,7 @@ class ListIndex:
             with translated(self.path), self.db:  # what a collection that was made anew does not have any more
                 self._drop(one, "n < ? OR n > ?", (first, last))
 
-    def _make_indexes(self, one: ListDefinition, *, unless_empty: bool = False) -> None:
+    def _make_indexes(self, one: IndexedList, *, unless_empty: bool = False) -> None:
         if unless_empty and self.db.execute(f"SELECT 1 FROM {one.name}_item LIMIT 1").get is None:
             return
         for name, what in _indexes(one).items():
@@ -129,7 +129,7 @@ class ListIndex:
                 self.db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {what}")
 
     def _compare(
-        self, collection: Collection, one: ListDefinition, begin: int, end: int, known: dict[str, dict[Any, int]]
+        self, collection: Collection, one: IndexedList, begin: int, end: int, known: dict[str, dict[Any, int]]
     ) -> int:
         """Write what differs in a stretch; within a transaction."""
         name, width = one.name, len(one.facets)
@@ -156,7 +156,7 @@ class ListIndex:
         self._count(one, moved)
         return len(fresh) + len(held)
 
-    def _drop(self, one: ListDefinition, where: str, values: tuple[int, ...]) -> None:
+    def _drop(self, one: IndexedList, where: str, values: tuple[int, ...]) -> None:
         sql = f"SELECT cell, -count(*) FROM {one.name}_item WHERE {where} GROUP BY cell"
         rows: list[Any] = self.db.execute(sql, values).fetchall()
         moved: Counter[int] = Counter(dict(rows))
@@ -164,7 +164,7 @@ class ListIndex:
             self.db.execute(f"DELETE FROM {one.name}_item WHERE {where}", values)
             self._count(one, moved)
 
-    def _cell(self, one: ListDefinition, host: str, facets: tuple[Any, ...], known: dict[str, dict[Any, int]]) -> int:
+    def _cell(self, one: IndexedList, host: str, facets: tuple[Any, ...], known: dict[str, dict[Any, int]]) -> int:
         """The number of a cell; a new one has one from now on."""
         kind = known["kind"].get(facets)
         if kind is None:
@@ -187,7 +187,7 @@ class ListIndex:
             found = self.db.last_insert_rowid()
         return int(found)
 
-    def _count(self, one: ListDefinition, moved: Counter[int]) -> None:
+    def _count(self, one: IndexedList, moved: Counter[int]) -> None:
         """Add up what went into cells and out of them."""
         kinds: Counter[int] = Counter()
         hosts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""List queries: a selection goes in, one page of items with the facets comes out, at a bounded cost.
+"""Queries of the lists of a crawl: a selection of its index is counted and found at a bounded cost.
 
 A page is found in one of three ways. A selection of few items is sorted whole. One of few cells or kinds, in the
 order of finding, is merged from them. Everything else is a walk along the index of the sort key that passes over what
@@ -7,180 +7,71 @@ does not fit: after `WALK` items it ends with the page as it is then, and the cu
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from typing import Any
 
-import msgspec
-from msgspec import Struct
-
 from lycosa.collection.collection import Collection
 from lycosa.collection.side_database import translated
-from lycosa.errors import UsageError
-from lycosa.lists.definition import ListDefinition
+from lycosa.lists.definition import IndexedList
 from lycosa.lists.index import ListIndex
+from lycosa.lists.query import MOST, SHOWN, Choice, Cursor, FoundItems, ListCounts, ListFacet, ListQuery
 
 SMALL = 20_000  # items of a selection that are sorted whole
 WALK = 25_000  # items that a walk looks at
 _MERGED = 400  # cells or kinds whose items are merged
-_SHOWN = 15  # values of a facet
 _MOST_CELLS = 400_000  # that are added up by host
 _FEW_KINDS = 5  # a selection of fewer than one kind in so many is found by its kinds
-PAGE = 50
-MOST = 1000  # items of one page
-_MAX_WORDS = 200
-
-Cursor = tuple[Any, int]
 
 
-class Choice(Struct, frozen=True):
-    """What a reader asks of a list; it stands in the address."""
+class IndexedQuery(ListQuery):
+    """A selection of a list that the index counts."""
 
-    filters: Mapping[str, tuple[str, ...]] = {}  # facet, or "host": the values that fit
-    words: str = ""  # that the address must contain
-    sort: str = ""  # a key, "-key" for the largest first; empty: as found
-    columns: tuple[str, ...] = ()
-    after: str = ""  # cursor
-    limit: int = PAGE
-
-
-class FacetValue(Struct, frozen=True):
-    """A value of a facet, and how many items of the selection have it."""
-
-    value: str
-    label: str
-    count: int
-    chosen: bool
-
-
-class ListFacet(Struct, frozen=True):
-    """The values of a facet, the most frequent first."""
-
-    name: str
-    values: list[FacetValue]
-    more: bool  # there are others
-    exact: bool  # else the figures are those of what was looked at
-
-
-class ListPage(Struct):
-    """One page of a list."""
-
-    columns: tuple[str, ...]
-    rows: list[list[Any]]
-    total: int  # of the selection
-    total_is_exact: bool
-    whole: int  # of the list
-    facets: list[ListFacet]
-    next: str  # cursor of the page after it; empty: this is the last
-    looked_at: int  # items passed over where the page is not full, and the walk ended; 0: it did not
-    sort: str
-
-
-def read_choice(one: ListDefinition, query: Mapping[str, Sequence[str]]) -> Choice:
-    """Read what an address asks for; UsageError names what it may ask for."""
-    filters = {}
-    for facet in one.filters:
-        if values := tuple(value for value in query.get(facet, ()) if value is not None):
-            if len(values) > 20:
-                raise UsageError(f"{facet} is given {len(values)} times; allowed: 20.")
-            filters[facet] = tuple(_stored(one, facet, value) for value in values)
-    sort = _last(query, "sort")
-    if sort.lstrip("-") not in ("", "found", *one.keys):
-        raise UsageError(f"The list cannot be sorted by {sort[:50]!r}; allowed: found, {', '.join(one.keys)}.")
-    columns = tuple(name for value in query.get("columns", ()) for name in value.split(",") if name)
-    if unknown := [name for name in columns if name not in one.columns]:
-        raise UsageError(f"The list has no column {unknown[0][:50]!r}; there is {', '.join(one.columns)}.")
-    return Choice(
-        filters=filters,
-        words=_last(query, "q")[:_MAX_WORDS],
-        sort=sort,
-        columns=tuple(dict.fromkeys(columns)),
-        after=_last(query, "after"),
-        limit=read_count("limit", _last(query, "limit") or str(PAGE), most=MOST),
-    )
-
-
-def read_count(name: str, text: str, *, most: int) -> int:
-    """A number from 1 on of an address; UsageError names the bounds."""
-    if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= most:
-        raise UsageError(f"{name} is {text[:50]!r}; allowed: 1 to {most:,}.")
-    return int(text)
-
-
-def _last(query: Mapping[str, Sequence[str]], name: str) -> str:
-    return (query.get(name) or ("",))[-1].strip()
-
-
-def _stored(one: ListDefinition, facet: str, value: str) -> str:
-    """A value as the index holds it: words of states become numbers."""
-    words = one.words.get(facet)
-    if words is None:
-        return value
-    numbers = {word: number for number, word in words.items()}
-    if value not in numbers:
-        raise UsageError(f"There is no {facet} {value[:50]!r}; there is {', '.join(numbers)}.")
-    return str(numbers[value])
-
-
-class ListQuery:
-    """A selection of a list, and what can be asked of it."""
-
-    def __init__(self, index: ListIndex, one: ListDefinition, choice: Choice) -> None:
+    def __init__(self, index: ListIndex, one: IndexedList, choice: Choice) -> None:
+        super().__init__(one, choice, index.path)
         self.db = index.db
         self.db.create_scalar_function("casefold", _casefold, 1, deterministic=True)
-        self.path = index.path
         self.one = one
-        self.choice = choice
-        key = choice.sort.removeprefix("-")
-        self._descends = choice.sort.startswith("-")
-        self._key = "n" if key in ("", "found") else f"key_{key}"
+        self._key = f"key_{self._sorted_by}" if self._sorted_by else "n"
         self._where, self._values = self._condition(skip="")
         self._words = choice.words.casefold()
 
-    def read(self, collection: Collection) -> ListPage:
-        """One page with its facets."""
-        one, choice = self.one, self.choice
+    def numbers(self, *, at_a_time: int = MOST) -> Iterator[list[int]]:
+        """The numbers of all items of the selection in their order, some at a time."""
+        cursor, _ = self._read_cursor() or (None, 0)
         with translated(self.path):
-            whole = int(self.db.execute(f"SELECT total(count) FROM {one.name}_kind").get)
-            total = self._count()
-            numbers, following, looked_at = self._page(total, _decode_cursor(choice.after), choice.limit)
-            exact = not self._words
-            facets = self._facets() if exact else self._sampled_facets(total)
-        columns = choice.columns or one.shown
-        rows = list(fetch_rows(collection, one, [n for n, _ in numbers], columns))
-        return ListPage(
-            columns=columns,
-            rows=rows,
-            total=total,
-            total_is_exact=exact,
-            whole=whole,
-            facets=facets,
-            next=_encode_cursor(following) if following else "",
-            looked_at=looked_at,
-            sort=choice.sort,
-        )
-
-    def numbers(self, *, at_a_time: int = MOST, most: int = 0) -> Iterator[list[int]]:
-        """The numbers of all items of the selection in their order, some at a time; `most` ends it (0: all)."""
-        cursor, given = _decode_cursor(self.choice.after), 0
-        with translated(self.path):
-            total = self._count()
+            total = self._count().total
             while True:
-                found, following, _ = self._page(total, cursor, at_a_time)
-                numbers = [n for n, _ in found]
-                if most and given + len(numbers) >= most:
-                    yield numbers[: most - given]
+                found, cursor, _ = self._page(total, cursor, at_a_time)
+                if found:
+                    yield [n for n, _ in found]
+                if cursor is None:
                     return
-                given += len(numbers)
-                if numbers:
-                    yield numbers
-                if following is None:
-                    return
-                cursor = following
+
+    def _count(self) -> ListCounts:
+        whole = int(self.db.execute(f"SELECT total(count) FROM {self.one.name}_kind").get)
+        return ListCounts(self._count_chosen() if self.choice.filters else whole, whole, not self._words)
+
+    def _find(self, total: int, after: tuple[Cursor, int] | None, limit: int) -> FoundItems:
+        cursor, skipped = after or (None, 0)
+        found, following, looked_at = self._page(total, cursor, limit)
+        return FoundItems([n for n, _ in found], following, looked_at, skipped)
+
+    def _facets(self, total: int) -> list[ListFacet]:
+        """Facets from the cells, each without its own filter: exact, and without a look at the items."""
+        return self._sampled_facets(total) if self._words else [self._facet(name) for name in self.one.filters]
+
+    def _fetch(
+        self, collection: Collection, numbers: Sequence[int], columns: Sequence[str]
+    ) -> tuple[list[list[Any]], list[dict[str, Any]]]:
+        """What is shown of items, as the crawl's database has them now."""
+        one = self.one
+        places = ", ".join("?" * len(numbers))
+        sql = f"SELECT {one.number}, {', '.join(columns)} FROM {one.view} WHERE {one.number} IN ({places})"
+        found = {row[0]: list(row[1:]) for row in collection.rows(sql, list(numbers))}
+        return [found[n] for n in numbers if n in found], []
 
     # Selection
 
@@ -201,9 +92,7 @@ class ListQuery:
             return f"{name}_cell AS cell CROSS JOIN {name}_kind AS kind ON kind.id = cell.kind"
         return f"{name}_kind AS kind CROSS JOIN {name}_cell AS cell ON cell.kind = kind.id"
 
-    def _count(self) -> int:
-        if not self.choice.filters:
-            return int(self.db.execute(f"SELECT total(count) FROM {self.one.name}_kind").get)
+    def _count_chosen(self) -> int:
         if "host" not in self.choice.filters:
             sql = f"SELECT total(count) FROM {self.one.name}_kind AS kind WHERE {self._where}"
         else:
@@ -305,10 +194,6 @@ class ListQuery:
 
     # Facets
 
-    def _facets(self) -> list[ListFacet]:
-        """Facets from the cells, each without its own filter: exact, and without a look at the items."""
-        return [self._facet(name) for name in self.one.filters]
-
     def _facet(self, facet: str) -> ListFacet:
         where, values = self._condition(skip=facet)
         others = set(self.choice.filters) - {facet}
@@ -325,8 +210,8 @@ class ListQuery:
         else:
             sql = f"""SELECT {facet}, sum(count) FROM {name}_kind AS kind WHERE {where} AND count > 0
                       GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"""
-        rows: list[Any] = self.db.execute(sql, (*values, _SHOWN + 1)).fetchall()
-        return self._make_facet(facet, rows, exact=exact)
+        rows: list[Any] = self.db.execute(sql, (*values, SHOWN + 1)).fetchall()
+        return self._make_facet(facet, rows, words=self.one.words.get(facet), exact=exact)
 
     def _cells_of_kinds(self, where: str, values: Sequence[Any]) -> str:
         """The cells of some kinds; where those are many, it is cheaper to pass all cells in the order of hosts."""
@@ -358,23 +243,11 @@ class ListQuery:
                 if facet in facets:
                     facets[facet][value] += count
         return [
-            self._make_facet(facet, counter.most_common(_SHOWN + 1), exact=total <= WALK)
+            self._make_facet(
+                facet, counter.most_common(SHOWN + 1), words=self.one.words.get(facet), exact=total <= WALK
+            )
             for facet, counter in facets.items()
         ]
-
-    def _make_facet(self, facet: str, rows: Sequence[tuple[Any, int]], *, exact: bool) -> ListFacet:
-        chosen = self.choice.filters.get(facet, ())
-        words = self.one.words.get(facet, {})
-        values = [
-            FacetValue(words.get(value, str(value)), words.get(value, str(value)), int(count), str(value) in chosen)
-            for value, count in rows[:_SHOWN]
-        ]
-        shown = {str(value) for value, _ in rows[:_SHOWN]}
-        for value in chosen:
-            if value not in shown:
-                label = words.get(int(value), value) if words else value
-                values.append(FacetValue(label, label, 0, True))
-        return ListFacet(facet, values, len(rows) > _SHOWN, exact)
 
 
 def _casefold(*texts: Any) -> str:
@@ -388,29 +261,3 @@ def _cut(found: list[Any], limit: int) -> tuple[list[Any], Cursor | None, int]:
     found = found[:limit]
     n, key = found[-1]
     return found, (key, n), 0
-
-
-def fetch_rows(
-    collection: Collection, one: ListDefinition, numbers: Sequence[int], columns: Sequence[str]
-) -> Iterator[list[Any]]:
-    """What is shown of items, in the order of their numbers as given; as the crawl's database has them now."""
-    names = ", ".join(columns)
-    places = ", ".join("?" * len(numbers))
-    sql = f"SELECT {one.number}, {names} FROM {one.view} WHERE {one.number} IN ({places})"
-    found = {row[0]: list(row[1:]) for row in collection.rows(sql, list(numbers))}
-    return (found[n] for n in numbers if n in found)
-
-
-def _encode_cursor(cursor: Cursor) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
-
-
-def _decode_cursor(text: str) -> Cursor | None:
-    if not text:
-        return None
-    try:
-        padded = text[:4000] + "=" * (-len(text[:4000]) % 4)
-        key, n = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=tuple[str | int | float, int])
-    except (ValueError, binascii.Error, msgspec.MsgspecError):
-        raise UsageError("The place in the list (after=…) is damaged: begin at the first page again.") from None
-    return key, n

@@ -58,7 +58,8 @@ class WebPage(Struct, frozen=True):
 
     path: str  # below /c/NAME/m/MISSION/: "", "service"; with method, it is there once
     #: "package.module:function" of (lycosa.missions.web.WebRequest) -> View, or a response of Starlette (a file, a
-    #: redirection); templates, static files and translations stand in folders beside its module.
+    #: redirection); templates, static files and translations stand in folders beside its module. Or, of a page that is
+    #: a list, "package.module:NAME" of a `lycosa.lists.definition.ListDefinition`.
     view: str
     title: str = ""  # in the navigation; empty: it is not there
     method: str = "GET"  # or POST

@@ -11,7 +11,7 @@ from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.explain.why import explain
 from lycosa.lists.index import index_folder, opened_index
-from lycosa.lists.indexed_query import read_count
+from lycosa.lists.query import read_count
 from lycosa.missions import registry
 from lycosa.serve.graph_data import (
     MOST_NODES,

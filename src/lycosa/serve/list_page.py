@@ -1,18 +1,25 @@
-"""List page: views of pages, URLs, hosts and records, with facets, columns and an order, all in the address."""
+"""List page: every list of the core and of missions, with facets, columns and an order, all in the address.
+
+`show_list` answers for `/c/NAME/pages` and for `/c/NAME/m/MISSION/services` alike: as a page, as JSON, or as a file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.responses import Response
 
-from lycosa.lists.definition import LISTS, ListDefinition
-from lycosa.lists.files import FILE_TYPES, send_file
+from lycosa.collection.collection import Collection
+from lycosa.lists.definition import LISTS, IndexedList, ListDefinition, TableList
+from lycosa.lists.files import AT_ONCE, FILE_TYPES, send_rows
 from lycosa.lists.index import index_folder, opened_index
-from lycosa.lists.indexed_query import ListQuery, read_choice
+from lycosa.lists.indexed_query import IndexedQuery
+from lycosa.lists.query import Choice, ListPage, ListQuery, read_choice
+from lycosa.lists.table_query import TableQuery
 from lycosa.serve.indexing import IndexState
 from lycosa.serve.page_request import NotFound, PageRequest, View, with_query
 from lycosa.serve.translations import mark
@@ -68,62 +75,119 @@ class ShownFacet(Struct, frozen=True):
     exact: bool
 
 
+class Chip(Struct, frozen=True):
+    """Something that narrows the list, and the address without it."""
+
+    name: str  # of the facet or the condition; "q": words
+    label: str
+    value: str
+    address: str
+
+
 class ListView(Struct, frozen=True):
-    """A page of a list; `rows` have the order of `columns`."""
+    """A page of a list; `rows` have the order of `columns`, `entries` are the same items with all that is known."""
 
     list: str
     title: str
     total: int
     total_is_exact: bool
     whole: int
+    page: int
+    pages: int
     columns: tuple[str, ...]
     rows: list[list[Any]]  # type: ignore[valid-type]
+    entries: list[dict[str, Any]]  # type: ignore[valid-type]
     heads: tuple[ColumnHead, ...]
     facets: tuple[ShownFacet, ...]
+    chips: tuple[Chip, ...]
     q: str
+    search: str
+    sort: str
     looked_at: int
     next: str
     next_page: str
+    previous_page: str
     first_page: str  # empty: this is it
+    here: str  # the address of the whole list
     files: dict[str, str]
     all_columns: tuple[tuple[str, str, bool], ...]  # name, label, whether it is shown
     kept: tuple[tuple[str, str], ...]  # what the forms of the page keep of the address
-    index: IndexState
+    is_current: bool
+    parts: str  # the template with the macros of its cells
+    index: IndexState | None = None
+    more: Mapping[str, Any] = {}  # what a mission shows beside it
 
 
-def show_pages(request: PageRequest) -> View | Response:
-    """The stored pages."""
-    return _show(request, LISTS["pages"])
-
-
-def show_urls(request: PageRequest) -> View | Response:
-    """Every URL ever found."""
-    return _show(request, LISTS["urls"])
-
-
-def show_hosts(request: PageRequest) -> View | Response:
-    """The hosts."""
-    return _show(request, LISTS["hosts"])
-
-
-def show_records(request: PageRequest) -> View | Response:
-    """What missions extracted."""
-    return _show(request, LISTS["records"])
+def view_of(name: str) -> Callable[[PageRequest], View | Response]:
+    """The view of a list of the core."""
+    return lambda request: show_list(request, LISTS[name])
 
 
 def download(request: PageRequest) -> Response:
-    """A whole list as a file: /c/NAME/lists/pages.csv."""
+    """A whole list of the core as a file: /c/NAME/lists/pages.csv."""
     name, _, ending = request.path["file"].rpartition(".")
     if name not in LISTS or ending not in FILE_TYPES:
         kinds = ", ".join(f"{each}.{type_}" for each in LISTS for type_ in FILE_TYPES)
         raise NotFound(f"There is no file {request.path['file'][:100]}; there is {kinds}.")
-    one = LISTS[name]
-    request.server_state.indexing.prepare(request.folder).require()
-    choice = read_choice(one, query_lists(request))
-    return send_file(request.folder, one, choice, ending, name=f"{request.label.replace('/', '-')}-{name}")
+    request.file_type = ending
+    found = show_list(request, LISTS[name])
+    assert isinstance(found, Response)
+    return found
 
 
-def query_lists(request: PageRequest) -> dict[str, list[str]]:
+def show_list(request: PageRequest, one: ListDefinition) -> View | Response:
+    """A list as the address selects and sorts it."""
+    query = _read_query(request)
+    choice = read_choice(one, query)
+    state = request.server_state.indexing.prepare(request.folder) if isinstance(one, IndexedList) else None
+    if state is not None:
+        state.require()
+    if request.file_type:
+        return _send_file(request, one, choice)
+    with _opened_query(request.collection, one, choice) as (found, is_current):
+        if found is None:
+            assert isinstance(one, TableList)
+            return View(*one.absent)
+        page = found.read(request.collection)
+    more = one.more(request) if isinstance(one, TableList) and one.more is not None else {}
+    shown = _make_view(request, one, choice, page, query, is_current=is_current, state=state, more=more)
+    if not request.as_json:
+        return View("list.html", shown)
+    data = {name: value for name, value in structs.asdict(shown).items() if name not in ("entries", "more", "parts")}
+    return View("list.html", {**data, **more, **({one.name: shown.entries} if page.entries else {})})
+
+
+@contextmanager
+def _opened_query(
+    collection: Collection, one: ListDefinition, choice: Choice
+) -> Iterator[tuple[ListQuery | None, bool]]:
+    """The query of a choice, and whether it asks the state of now; None: there is no such list yet."""
+    if isinstance(one, TableList):
+        with one.open(collection) as table:
+            yield (None, True) if table is None else ((one.query or TableQuery)(table, one, choice), table.is_current)
+        return
+    assert isinstance(one, IndexedList)
+    with opened_index(index_folder(collection.path)) as index:
+        yield IndexedQuery(index, one, choice), True
+
+
+def _send_file(request: PageRequest, one: ListDefinition, choice: Choice) -> Response:
+    """The whole selection in its order."""
+    folder = request.folder
+    with _opened_query(request.collection, one, choice) as (found, _):
+        if found is None:
+            raise NotFound("This page has no list that leaves as a file.")
+        columns = found.columns_of_file()
+
+    def rows() -> Iterator[list[Any]]:
+        with Collection(folder) as collection, _opened_query(collection, one, choice) as (found, _):
+            if found is not None:
+                yield from found.rows(collection, columns, at_a_time=AT_ONCE)
+
+    return send_rows(rows(), columns, request.file_type, name=f"{request.label.replace('/', '-')}-{one.name}")
+
+
+def _read_query(request: PageRequest) -> dict[str, list[str]]:
     """The query of an address, each name with all its values."""
     found: dict[str, list[str]] = {}
     for name, value in request.query.multi_items():
@@ -131,75 +195,106 @@ def query_lists(request: PageRequest) -> dict[str, list[str]]:
     return found
 
 
-def _show(request: PageRequest, one: ListDefinition) -> View:
-    query = query_lists(request)
-    choice = read_choice(one, query)
-    state = request.server_state.indexing.prepare(request.folder)
-    state.require()
-    with opened_index(index_folder(request.folder)) as index:
-        page = ListQuery(index, one, choice).read(request.collection)
+def _make_view(
+    request: PageRequest,
+    one: ListDefinition,
+    choice: Choice,
+    page: ListPage,
+    query: Mapping[str, list[str]],
+    *,
+    is_current: bool,
+    state: IndexState | None,
+    more: Mapping[str, Any],
+) -> ListView:
     place = quote(request.address, safe="/~")
-    chosen = {name: value for name, value in query.items() if name != "after"}
+    chosen = {name: value for name, value in query.items() if name not in ("after", "page")}
 
     def address(**changed: object) -> str:
         return with_query(place, {**chosen, **changed})
 
-    heads = tuple(_head(one, name, page.sort, address, request) for name in page.columns)
+    def label(name: str) -> str:
+        return request.translate(one.labels.get(name) or LABELS.get(name, name))
+
+    def drop(name: str, value: str) -> str:
+        return address(**{name: _toggle(chosen.get(name, ()), value)})
+
     facets = tuple(
         ShownFacet(
             facet.name,
-            request.translate(LABELS[facet.name]),
-            [
-                ShownValue(
-                    value.value,
-                    value.count,
-                    value.chosen,
-                    address(**{facet.name: _toggle(chosen.get(facet.name, ()), value.value)}),
-                )
-                for value in facet.values
-            ],
+            label(facet.name),
+            [ShownValue(each.value, each.count, each.chosen, drop(facet.name, each.value)) for each in facet.values],
             facet.more,
             facet.exact,
         )
         for facet in page.facets
     )
-    files = {
-        ending: with_query(
-            request.link(f"lists/{one.name}.{ending}"), {k: v for k, v in chosen.items() if k != "limit"}
-        )
-        for ending in FILE_TYPES
-    }
-    shown = ListView(
+    conditions = one.conditions if isinstance(one, TableList) else {}
+    chips = [
+        *(
+            Chip(each.name, each.label, value.value, value.address)
+            for each in facets
+            for value in each.values
+            if value.chosen
+        ),
+        *(
+            Chip(name, request.translate(conditions[name].label), value, address(**{name: None}))
+            for name, value in choice.conditions.items()
+        ),
+        *([Chip("q", request.translate(mark("Words")), choice.words, address(q=None))] if choice.words else []),
+    ]
+    inputs = {"q", "columns", *(name for name, each in conditions.items() if each.is_input)}
+    number = page.skipped // choice.limit + 1
+    return ListView(
         list=one.name,
-        title=request.translate(TITLES[one.name]),
+        title=request.translate(one.title or TITLES[one.name]),
         total=page.total,
         total_is_exact=page.total_is_exact,
         whole=page.whole,
+        page=number,
+        pages=max(1, -(-page.total // choice.limit)),
         columns=page.columns,
         rows=page.rows,
-        heads=heads,
+        entries=page.entries or [dict(zip(page.columns, row, strict=True)) for row in page.rows],
+        heads=tuple(_head(one, name, label(name), page.sort, address) for name in page.columns),
         facets=facets,
+        chips=tuple(chips),
         q=choice.words,
+        search=request.translate(one.search or (mark("Words in the address") if isinstance(one, IndexedList) else "")),
+        sort=page.sort,
         looked_at=page.looked_at,
         next=page.next,
         next_page=address(after=page.next) if page.next else "",
-        first_page=address() if choice.after else "",
-        files=files,
-        all_columns=tuple((name, request.translate(LABELS[name]), name in page.columns) for name in one.columns),
-        kept=tuple((name, value) for name, values in chosen.items() for value in values),
+        previous_page=address(page=number - 1) if number > 2 and isinstance(one, TableList) else "",
+        first_page=address() if page.skipped or choice.after else "",
+        here=place,
+        files=_file_links(request, one, chosen),
+        all_columns=tuple((name, label(name), name in page.columns) for name in page.all_columns),
+        kept=tuple((name, value) for name, values in chosen.items() for value in values if name not in inputs),
+        is_current=is_current,
+        parts=one.template,
         index=state,
+        more=more,
     )
-    return View("list.html", shown)
 
 
-def _head(one: ListDefinition, name: str, sort: str, address: Any, request: PageRequest) -> ColumnHead:
-    label = request.translate(LABELS[name])
-    if name not in one.keys:
-        return ColumnHead(name, label, name in _NUMBERS, "", "")
+def _file_links(request: PageRequest, one: ListDefinition, chosen: Mapping[str, object]) -> dict[str, str]:
+    """The addresses of the whole selection as files."""
+    query = {name: value for name, value in chosen.items() if name != "limit"}
+    if isinstance(one, IndexedList):
+        base = request.link(f"lists/{one.name}")
+    else:
+        base = quote(request.address + (one.name if request.address.endswith("/") else ""), safe="/~")
+    return {ending: with_query(f"{base}.{ending}", query) for ending in FILE_TYPES}
+
+
+def _head(one: ListDefinition, name: str, label: str, sort: str, address: Callable[..., str]) -> ColumnHead:
+    is_number = name in _NUMBERS or name in one.numbers
+    if name not in one.keys and (not one.is_open or name in one.columns):
+        return ColumnHead(name, label, is_number, "", "")
     now = "descending" if sort == f"-{name}" else "ascending" if sort == name else ""
-    largest_first = one.keys[name] != "TEXT"
+    largest_first = one.keys.get(name, "TEXT") != "TEXT"
     onward = {"descending": name, "ascending": f"-{name}"}.get(now, f"-{name}" if largest_first else name)
-    return ColumnHead(name, label, name in _NUMBERS, now, address(sort=onward))
+    return ColumnHead(name, label, is_number, now, address(sort=onward))
 
 
 def _toggle(values: Sequence[str], value: str) -> list[str] | None:

@@ -16,9 +16,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from lycosa.errors import LycosaError, UsageError
+from lycosa.lists.definition import ListDefinition
 from lycosa.lists.files import FILE_TYPES, send_structs
 from lycosa.missions import registry
 from lycosa.missions.manifest import WebPage, load_attribute
+from lycosa.serve.list_page import show_list
 from lycosa.serve.page_request import NotFound, PageRequest, PageRoute, View, ViewFunction
 from lycosa.serve.translations import Translator, mission_translator
 
@@ -39,7 +41,10 @@ class Tab(NamedTuple):
 def show_mission_page(request: PageRequest) -> View | Response:
     """The page of a mission, its JSON twin, or its list as a file."""
     page = _find_page(request, "GET")
-    found = _load_view(page)(request)
+    view = _load_view(page)
+    if isinstance(view, ListDefinition):
+        return show_list(request, view)
+    found = view(request)
     if not request.file_type or isinstance(found, Response):
         return found
     if found.row is None:
@@ -51,7 +56,10 @@ def show_mission_page(request: PageRequest) -> View | Response:
 
 def send_to_mission(request: PageRequest) -> View | Response:
     """Hand a form to a mission."""
-    return _load_view(_find_page(request, "POST"))(request)
+    view = _load_view(_find_page(request, "POST"))
+    if isinstance(view, ListDefinition):
+        raise NotFound(f"There is no such page of the mission {request.mission}.")
+    return view(request)
 
 
 def _only_reads(path: Mapping[str, str]) -> bool:
@@ -80,7 +88,7 @@ def _find_page(request: PageRequest, method: str) -> WebPage:
             found = None
     base, _, ending = path.rpartition(".")
     if found is None and ending in FILE_TYPES:
-        found = pages.get("" if base == "index" else base)
+        found = pages.get("" if base == "index" or base not in pages and _is_list(pages.get(""), base) else base)
         request.file_type = ending
         if found is not None and not found.has_twin:
             found = None
@@ -107,9 +115,15 @@ def package_of(page: WebPage) -> str:
     return page.view.partition(":")[0].rpartition(".")[0]
 
 
+def _is_list(page: WebPage | None, name: str) -> bool:
+    """Whether a page is the list of a name."""
+    view = _load_view(page) if page is not None else None
+    return isinstance(view, ListDefinition) and view.name == name
+
+
 @cache
-def _load_view(page: WebPage) -> ViewFunction:
-    view: ViewFunction = load_attribute(page.view, what="page")
+def _load_view(page: WebPage) -> ViewFunction | ListDefinition:
+    view: ViewFunction | ListDefinition = load_attribute(page.view, what="page")
     return view
 
 

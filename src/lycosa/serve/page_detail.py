@@ -21,7 +21,8 @@ from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.lists.definition import LISTS
 from lycosa.lists.index import index_folder, opened_index
-from lycosa.lists.indexed_query import Choice, ListFacet, ListQuery, read_count
+from lycosa.lists.indexed_query import IndexedQuery
+from lycosa.lists.query import Choice, ListFacet, read_count
 from lycosa.missions import registry
 from lycosa.missions.api import RecordHistory
 from lycosa.quarry import Quarry
@@ -315,7 +316,7 @@ def show_host(request: PageRequest) -> View:
     )
     request.server_state.indexing.prepare(request.folder).require()
     with opened_index(index_folder(request.folder)) as index:
-        page = ListQuery(index, LISTS["urls"], Choice(filters={"host": (name,)}, limit=1)).read(collection)
+        page = IndexedQuery(index, LISTS["urls"], Choice(filters={"host": (name,)}, limit=1)).read(collection)
     facets = [facet for facet in page.facets if facet.name != "host"]
     labels = {facet.name: request.translate(LABELS[facet.name]) for facet in facets}
     return View("host.html", HostView(name, host, robots, counters, facets, page.total, labels))

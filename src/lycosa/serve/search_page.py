@@ -7,7 +7,7 @@ from msgspec import Struct
 from lycosa.analysis.search import MARK, SearchIndex, read_question
 from lycosa.errors import BeingMade, UsageError
 from lycosa.lists.index import index_folder
-from lycosa.lists.indexed_query import read_count
+from lycosa.lists.query import read_count
 from lycosa.missions import registry
 from lycosa.serve.indexing import IndexState
 from lycosa.serve.page_request import PageRequest, View
