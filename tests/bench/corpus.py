@@ -29,7 +29,7 @@ from lycosa.missions.records.corpus.options import CorpusForm, CorpusOptions
 
 _WORDS = "river rain bridge water night street house people mayor road town storm damage repair spring field"
 WORDS = _WORDS.split()
-FORMS: tuple[CorpusForm, ...] = ("jsonl", "parquet", "vertical", "markdown", "text")
+FORMS: tuple[CorpusForm, ...] = ("jsonl", "parquet", "markdown", "text")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The verbs over the records database: changes, query, index-field, import and export."""
+"""The verbs over the records database: changes, query, import and export."""
 
 from __future__ import annotations
 
@@ -81,7 +81,6 @@ def test_changes_of_records_since_a_time_are_net(albums: Path) -> None:
         (("query", "--xpath", "//a", "--sparql", "x"), "Give one query"),
         (("query", "SELECT * FROM stored.nothing"), "stored: known_records, record_versions, records"),
         (("query", "DELETE FROM stored.record"), "A query can only read"),
-        (("index-field", "--drop", "nothing"), "'nothing' has no index; those that have: none"),
         (("import-records", "nothing.xml"), "nothing.xml cannot be read: No such file or directory"),
     ],
 )
@@ -138,18 +137,6 @@ def test_records_are_asked_in_xquery_where_it_is_installed(albums: Path) -> None
         assert "pip install 'lycosa[xquery]'" in found.output
     else:
         assert [json.loads(line)["value"] for line in found.output.splitlines()][0] == "Ladies of the Canyon"
-
-
-def test_an_index_serves_queries_by_a_field(albums: Path) -> None:
-    """Both ways in which SQL asks for it."""
-    assert ask(albums, "index-field", "price", "odd 'name\"").code == 0
-    assert ask(albums, "index-field").output == "odd 'name\"\nprice\n"
-    with open_store(albums) as store:
-        for condition in ("data ->> 'price' = 10", "json_extract(data, '$.price') = 10"):
-            sql = f"EXPLAIN QUERY PLAN SELECT url FROM records WHERE {condition}"
-            plan = " ".join(str(row[3]) for row in store.rows(sql))
-            assert "field:price" in plan
-    assert ask(albums, "index-field", "--drop", "price").code == 0
 
 
 def test_xml_goes_out_and_comes_back(albums: Path, tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ MANIFEST = MissionManifest(
         "newspaper": "lycosa.missions.records.cli.newspaper:newspaper",
         "alerts": "lycosa.missions.records.cli.alerts:alerts",
         "outbox": "lycosa.missions.records.cli.outbox:outbox",
-        "index-field": "lycosa.missions.records.cli.index_field:index_field",
         "health": "lycosa.missions.records.cli.health:health",
         "import-records": "lycosa.missions.records.cli.import_records:import_records",
         "stories": "lycosa.missions.records.cli.stories:stories",

@@ -237,28 +237,6 @@ def test_iso_records_of_layers(atlas: Path, inventory: ServiceInventory, tmp_pat
     assert crossing == 1
 
 
-def test_healthcheck(atlas: Path, tmp_path: Path) -> None:
-    """Every reference among resources, probes and checks holds; only services that were found are in it."""
-    path = tmp_path / "ghc.json"
-    assert export(atlas, "healthcheck", "-o", str(path)) == 0
-    found = json.loads(path.read_text())
-    assert len(found["resources"]) == 8 and found["users"]["admin"]["password"] != "admin"
-    for resource in found["resources"].values():
-        assert resource["owner"] in found["users"] and set(resource["tags"]) <= set(found["tags"])
-    assert all(probe["resource"] in found["resources"] for probe in found["probe_vars"].values())
-    assert all(check["probe_vars"] in found["probe_vars"] for check in found["check_vars"].values())
-    (features,) = [probe["parameters"] for probe in found["probe_vars"].values() if "Wfs" in probe["probe_class"]]
-    assert features == {"service": "WFS", "version": "1.1.0"}
-    assert sum(check["check_class"].endswith("NotContainsOwsException") for check in found["check_vars"].values()) == 6
-    assert {r["resource_type"] for r in found["resources"].values()} == {
-        "OGC:WMS",
-        "OGC:WFS",
-        "OGC:WMTS",
-        "OGC:CSW",
-        "WWW:LINK",
-    }
-
-
 def test_originals(atlas: Path, tmp_path: Path) -> None:
     """Each description byte by byte, and a catalogue that names file, address and service of each."""
     folder = tmp_path / "kept"

@@ -156,22 +156,6 @@ def test_parquet_has_typed_columns(folder: Path, tmp_path: Path) -> None:
     assert all(isinstance(words, int) for words in table.column("words").to_pylist())
 
 
-def test_vertical_text_has_a_token_a_line(folder: Path, tmp_path: Path) -> None:
-    """Between tags of documents, paragraphs and sentences, with escaped characters and glue."""
-    export(folder, tmp_path / "c.vert")
-    text = (tmp_path / "c.vert").read_text()
-    assert text.count("<doc ") == text.count("</doc>\n") == 8
-    assert 'title="The &lt;bridge&gt; &amp; more"' in text
-    bridge = text[text.index("/en/bridge") :]
-    paragraphs = re.findall(r"<p>\n(.*?)</p>", bridge[: bridge.index("</doc>")], re.DOTALL)
-    sentences = re.findall(r"<s>\n(.*?)</s>", paragraphs[1], re.DOTALL)
-    assert len(sentences) == 4
-    assert sentences[2].startswith("“\n<g/>\nWe\nwaited\nlong\n<g/>\n,\n<g/>\n”\nsaid\nDr\n<g/>\n.\nJones")
-    assert "\n3.5\nmillion\n" in sentences[3]
-    for line in text.splitlines():
-        assert line.startswith("<") or not re.search(r"[<>]|&(?!amp;|lt;|gt;)", line)
-
-
 def test_markdown_keeps_the_structure_of_a_page(folder: Path, tmp_path: Path) -> None:
     """Headings, lists, absolute links, code; the metadata stand before."""
     export(folder, tmp_path / "md", "--format", "markdown", "--host", "news.test")
@@ -252,7 +236,7 @@ def test_near_duplicates_of_near_duplicates_share_a_portion(tmp_path: Path) -> N
 
 
 def test_control_characters_of_a_page_are_no_text() -> None:
-    """They would end lines of vertical text, or move a terminal's cursor."""
+    """They would end lines, or move a terminal's cursor."""
     body = "<p>one \x1b[31mtwo \x7fthree \u202efour</p>".encode()
     found = read_page(read("http://a.test/", {"content-type": "text/html; charset=utf-8"}, body))
     assert found is not None

@@ -1,1 +1,1 @@
-"""Exports of the services: map, GeoJSON, STAC, ISO 19139, GeoHealthCheck, originals."""
+"""Exports of the services: map, GeoJSON, STAC, ISO 19139, originals."""

@@ -106,14 +106,6 @@ EXPORTS = (
         heading=_HEADING,
     ),
     Export(
-        name="healthcheck",
-        summary="what GeoHealthCheck loads",
-        writer=f"{_WRITERS}:write_healthcheck",
-        options=InventoryOptions,
-        endings=("json",),
-        heading=_HEADING,
-    ),
-    Export(
         name="originals",
         summary="their descriptions as they came, in a folder with a catalogue",
         writer=f"{_WRITERS}:write_originals",

@@ -147,16 +147,6 @@ def write_iso(collection: Collection, target: str, options: IsoOptions) -> Writt
         return Written(counted(write_folder(Path(target), iso.write_files(records), kind="iso"), "record"))
 
 
-def write_healthcheck(collection: Collection, target: str, options: InventoryOptions) -> Written:
-    from lycosa.missions.geo.export.geohealthcheck import write_list
-
-    wanted = _filter(options)
-    with inventory_of(collection, wanted) as inventory:
-        entries = _described(inventory, wanted)
-        write_parts(target, [write_list(entries)])
-    return Written(counted(len(entries), "service"))
-
-
 def write_originals(collection: Collection, target: str, options: InventoryOptions) -> Written:
     from lycosa.missions.geo.export import originals
 

@@ -24,7 +24,6 @@ _FILES = {
     "layers.jsonl": (writers.write_layers, ListingOptions),
     "footprints.geojson": (writers.write_footprints, FootprintOptions),
     "map.html": (writers.write_map, InventoryOptions),
-    "healthcheck.json": (writers.write_healthcheck, InventoryOptions),
 }
 
 

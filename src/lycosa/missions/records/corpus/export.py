@@ -84,7 +84,7 @@ def write_corpus(collection: Collection, target: str, options: CorpusOptions) ->
 
 
 #: Endings that name one file of a form.
-_SUFFIXES: dict[str, CorpusForm] = {"jsonl": "jsonl", "parquet": "parquet", "vert": "vertical", "vertical": "vertical"}
+_SUFFIXES: dict[str, CorpusForm] = {"jsonl": "jsonl", "parquet": "parquet"}
 
 
 def _choose_form(target: str, options: CorpusOptions) -> CorpusForm:

@@ -13,14 +13,12 @@ import msgspec
 from lycosa import urls
 from lycosa.missions.records.corpus.options import CorpusForm
 from lycosa.missions.records.corpus.scratch import CorpusDocument
-from lycosa.missions.records.corpus.vertical import write_vertical
 from lycosa.output.parquet import write_parquet
 
 COLUMNS = ("url", "host", "title", "authors", "date", "language", "fetched", "digest", "licence", "words", "text")
 ENDINGS: dict[CorpusForm, str] = {
     "jsonl": "jsonl",
     "parquet": "parquet",
-    "vertical": "vert",
     "markdown": "md",
     "text": "txt",
 }
@@ -39,11 +37,8 @@ def write_documents(documents: Iterable[CorpusDocument], out: BinaryIO, form: Co
     count = 0
     for document in documents:
         count += 1
-        if form == "jsonl":
-            values = {**_values(document), "fetched": format_time(document.fetched)}
-            out.write(msgspec.json.encode(values) + b"\n")
-        else:
-            out.writelines(line.encode() for line in write_vertical(document, _describe(document)))
+        values = {**_values(document), "fetched": format_time(document.fetched)}
+        out.write(msgspec.json.encode(values) + b"\n")
     return count
 
 

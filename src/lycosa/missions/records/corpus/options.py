@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from lycosa.export.definition import Export, Host, Kind
 
-CorpusForm = Literal["jsonl", "parquet", "vertical", "markdown", "text"]
+CorpusForm = Literal["jsonl", "parquet", "markdown", "text"]
 
 
 class CorpusOptions(Struct, frozen=True):
@@ -50,7 +50,7 @@ EXPORTS = (
         summary="the clean text of the pages with its metadata, each text once",
         writer="lycosa.missions.records.corpus.export:write_corpus",
         options=CorpusOptions,
-        endings=("jsonl", "parquet", "vert", "vertical"),
+        endings=("jsonl", "parquet"),
         folder=True,
     ),
     Export(
