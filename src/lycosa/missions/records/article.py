@@ -266,25 +266,32 @@ class _Page:
     # authors
 
     def find_authors(self, text: str) -> list[str]:
-        """The names of who wrote it."""
+        """The names of who wrote it; the site's own name where no other is found."""
         spare: list[str] = []
         for item in self._things:
             names = _names(_persons(item), split=False)
-            if own := [name for name in names if not self._is_site(name)]:
+            if own := self._without_sites_name(names):
                 return own
             spare = spare or names or _names(item.texts("author", "creator"), split=False)
         for key in _AUTHOR_META:
             names = _names(self._meta.get(key, ()), split=True, turned=key in _TURNED)
-            if own := [name for name in names if not self._is_site(name)]:
+            if own := self._without_sites_name(names):
                 return own
             spare = spare or names
+        return self._find_shown_authors() or self._find_signature(text) or spare
+
+    def _without_sites_name(self, names: list[str]) -> list[str]:
+        return [name for name in names if not self._is_site(name)]
+
+    def _find_shown_authors(self) -> list[str]:
+        """The names in the places where pages show their authors, the surest places first."""
         for tier, places in enumerate(_AUTHOR_PLACES):
             for e in self._tree.select(places)[:40]:
-                names = _names([_shown_name(e)], split=True)
-                own = [name for name in names if not self._is_site(name) and (tier == 0 or _is_name(name, tier))]
+                names = self._without_sites_name(_names([_shown_name(e)], split=True))
+                own = [name for name in names if tier == 0 or _is_name(name, tier)]
                 if own and self._belongs(e):
                     return own
-        return self._find_signature(text) or spare
+        return []
 
     def _belongs(self, e: Element) -> bool:
         """Whether an element stands beside the heading, and not among comments or other articles."""

@@ -80,6 +80,16 @@ class _Object(NamedTuple):
     language: str = ""
 
 
+class _Resources(NamedTuple):
+    """What an element speaks of: the subject of its statements, the object of its relations, and what has its types."""
+
+    subject: str
+    current: str
+    typed: str
+    target: str  # what @resource, @href or @src names
+    skip: bool = False  # it only passes on what is around it
+
+
 class _Context(Struct):
     """What an element passes on to its children (RDFa Core, 7.2)."""
 
@@ -138,6 +148,15 @@ def _join(base: str, address: str) -> str:
         return address
 
 
+def _open_context(attrs: dict[str, str], around: _Context) -> _Context:
+    """The context that an element begins with: that around it, with its own prefixes, language and vocabulary."""
+    return _Context(
+        subject=around.subject, object=around.object, prefixes=_read_prefixes(attrs, around.prefixes),
+        lists=around.lists, incomplete=[], language=attrs.get("xml:lang", attrs.get("lang", around.language)),
+        vocabulary=attrs["vocab"].strip() if "vocab" in attrs else around.vocabulary,
+    )  # fmt: skip
+
+
 class _Reader:
     """Reads elements one after another into triples."""
 
@@ -157,94 +176,115 @@ class _Reader:
     def read(self, e: Element, around: _Context, depth: int) -> None:
         """Read an element and what is in it."""
         attrs = {name.lower(): " ".join(v) if isinstance(v, list) else v or "" for name, v in e.attrs.items()}
-        here = _Context(
-            subject=around.subject, object=around.object, prefixes=_read_prefixes(attrs, around.prefixes),
-            lists=around.lists, incomplete=[], language=attrs.get("xml:lang", attrs.get("lang", around.language)),
-            vocabulary=attrs["vocab"].strip() if "vocab" in attrs else around.vocabulary,
-        )  # fmt: skip
-        rels, revs = self._terms(attrs, "rel", here), self._terms(attrs, "rev", here)
-        if "property" in attrs:
-            # Words that HTML knows do not make a relation beside @property.
-            rels = [iri for word, iri in zip(attrs.get("rel", "").split(), rels, strict=False) if ":" in word]
-            revs = [iri for word, iri in zip(attrs.get("rev", "").split(), revs, strict=False) if ":" in word]
-            related = bool(rels or revs)
-        else:
-            related = "rel" in attrs or "rev" in attrs
-        skip = False
-        subject, target, typed = "", "", ""
-        about = self._resource(attrs.get("about"), here)
-        target = self._target(attrs, here)
-        if not about and depth == 0:
-            about_or_root = self.base
-        elif not about and e.tag in ("head", "body") and not target:
-            about_or_root = around.object
-        else:
-            about_or_root = about
-        types = "typeof" in attrs
-        current = ""
-        if not related and "property" in attrs and "content" not in attrs and "datatype" not in attrs:
-            subject = about_or_root or around.object
-            if types:
-                typed = about_or_root or target or self._blank()
-                current = typed
-        elif not related:
-            subject = about or target or about_or_root
-            if not subject:
-                subject = self._blank() if types else around.object
-                skip = not types and "property" not in attrs
-            typed = subject if types else ""
-        else:
-            subject = about_or_root or around.object
-            current = target or (self._blank() if types and not about else "")
-            if types:
-                typed = about or current
-        if typed:
+        here = _open_context(attrs, around)
+        relations = self._read_relations(attrs, here)
+        said = self._find_resources(e, attrs, around, here, related=relations is not None, is_root=not depth)
+        if said.typed:
             for iri in self._terms(attrs, "typeof", here):
-                self._add(typed, TYPE, _Object(iri, True))
-        if subject != around.object:
+                self._add(said.typed, TYPE, _Object(iri, True))
+        if said.subject != around.object:
             here.lists = {}
-        if current and related:
-            for iri in rels:
-                if "inlist" in attrs:
-                    here.lists.setdefault(iri, []).append(_Object(current, True))
-                else:
-                    self._add(subject, iri, _Object(current, True))
-            for iri in revs:
-                self._add(current, iri, _Object(subject, True))
-        elif related:
-            for iri in rels:
-                if "inlist" in attrs:
-                    here.lists.setdefault(iri, [])
-                here.incomplete.append((iri, "list" if "inlist" in attrs else "forward"))
-            here.incomplete += [(iri, "reverse") for iri in revs]
-            current = self._blank() if here.incomplete else ""
+        lists = here.lists if "inlist" in attrs else None
+        current = said.current if relations is None else self._relate(said, relations, here, lists=lists)
         if "property" in attrs:
-            value = self._value(
-                e, attrs, here, target="" if related else target, typed="" if "about" in attrs else typed
-            )
-            for iri in self._terms(attrs, "property", here):
-                if "inlist" in attrs:
-                    here.lists.setdefault(iri, []).append(value)
-                else:
-                    self._add(subject, iri, value)
-        if not skip:
-            for iri, direction in around.incomplete:
-                if direction == "list":
-                    around.lists.setdefault(iri, []).append(_Object(subject, True))
-                elif direction == "forward":
-                    self._add(around.subject, iri, _Object(subject, True))
-                else:
-                    self._add(subject, iri, _Object(around.subject, True))
-            here.subject, here.object = subject, current or subject
-        else:
+            value = self._value(e, attrs, here, said=said, related=relations is not None)
+            self._state(said.subject, self._terms(attrs, "property", here), value, lists=lists)
+        if said.skip:
             here.incomplete = around.incomplete
+        else:
+            self._complete(around, said.subject)
+            here.subject, here.object = said.subject, current or said.subject
+        self._read_children(e, here, depth)
+        if here.lists is not around.lists or depth == 0:
+            for iri, members in here.lists.items():
+                self._add_list(said.subject, iri, members)
+
+    def _read_children(self, e: Element, here: _Context, depth: int) -> None:
         if depth < _MAX_DEPTH and len(self.triples) < _MAX_TRIPLES:
             for child in e.children:
                 if isinstance(child, Element) and (here.incomplete or child in self._way):
                     self.read(child, here, depth + 1)
-        if here.lists is not around.lists or depth == 0:
-            for iri, members in here.lists.items():
-                self._add_list(subject, iri, members)
+
+    def _read_relations(self, attrs: dict[str, str], here: _Context) -> tuple[list[str], list[str]] | None:
+        """The relations of @rel and @rev; None where an element has none."""
+        if "rel" not in attrs and "rev" not in attrs:
+            return None
+        rels, revs = self._terms(attrs, "rel", here), self._terms(attrs, "rev", here)
+        if "property" not in attrs:
+            return rels, revs
+        # Words that HTML knows do not make a relation beside @property.
+        rels = [iri for word, iri in zip(attrs.get("rel", "").split(), rels, strict=False) if ":" in word]
+        revs = [iri for word, iri in zip(attrs.get("rev", "").split(), revs, strict=False) if ":" in word]
+        return (rels, revs) if rels or revs else None
+
+    def _find_resources(
+        self, e: Element, attrs: dict[str, str], around: _Context, here: _Context, *, related: bool, is_root: bool
+    ) -> _Resources:
+        """What an element speaks of (7.5, steps 5 and 6)."""
+        about = self._resource(attrs.get("about"), here)
+        target = self._target(attrs, here)
+        origin = self._find_origin(e, about, target, around, is_root=is_root)
+        types = "typeof" in attrs
+        if related:
+            current = target or (self._blank() if types and not about else "")
+            return _Resources(origin or around.object, current, about or current if types else "", target)
+        if "property" in attrs and attrs.keys().isdisjoint(("content", "datatype")):
+            typed = origin or target or self._blank() if types else ""
+            return _Resources(origin or around.object, typed, typed, target)
+        subject = about or target or origin
+        if types:
+            subject = subject or self._blank()
+            return _Resources(subject, "", subject, target)
+        return _Resources(subject or around.object, "", "", target, not subject and "property" not in attrs)
+
+    def _find_origin(self, e: Element, about: str, target: str, around: _Context, *, is_root: bool) -> str:
+        """The resource that @about names, or that an element speaks of where nothing is named (HTML+RDFa 1.1, 3.1)."""
+        if about or is_root:
+            return about or self.base
+        return around.object if e.tag in ("head", "body") and not target else ""
+
+    def _relate(
+        self,
+        said: _Resources,
+        relations: tuple[list[str], list[str]],
+        here: _Context,
+        *,
+        lists: dict[str, list[_Object]] | None,
+    ) -> str:
+        """State the relations of an element (7.5, steps 9 and 10); gives their object."""
+        rels, revs = relations
+        if not said.current:
+            return self._leave_incomplete(here, rels, revs, listed=lists is not None)
+        self._state(said.subject, rels, _Object(said.current, True), lists=lists)
+        self._state(said.current, revs, _Object(said.subject, True))
+        return said.current
+
+    def _state(
+        self, subject: str, terms: list[str], value: _Object, *, lists: dict[str, list[_Object]] | None = None
+    ) -> None:
+        """State a value of a subject by each of the terms, or add it to their lists."""
+        for iri in terms:
+            if lists is not None:
+                lists.setdefault(iri, []).append(value)
+            else:
+                self._add(subject, iri, value)
+
+    def _leave_incomplete(self, here: _Context, rels: list[str], revs: list[str], *, listed: bool) -> str:
+        """Keep relations for the elements within, and give the object that these share (7.5, step 10)."""
+        for iri in rels if listed else ():
+            here.lists.setdefault(iri, [])
+        here.incomplete = [(iri, "list" if listed else "forward") for iri in rels] + [(iri, "reverse") for iri in revs]
+        return self._blank() if here.incomplete else ""
+
+    def _complete(self, around: _Context, subject: str) -> None:
+        """State the relations that the elements around left incomplete (7.5, step 12)."""
+        for iri, direction in around.incomplete:
+            if direction == "list":
+                around.lists.setdefault(iri, []).append(_Object(subject, True))
+            elif direction == "forward":
+                self._add(around.subject, iri, _Object(subject, True))
+            else:
+                self._add(subject, iri, _Object(around.subject, True))
 
     def _add(self, subject: str, predicate: str, value: _Object) -> None:
         if not predicate.startswith("_:") and len(self.triples) < _MAX_TRIPLES:
@@ -259,27 +299,20 @@ class _Reader:
             rest = cell
         self._add(subject, predicate, _Object(rest, True))
 
-    def _value(self, e: Element, attrs: dict[str, str], here: _Context, *, target: str, typed: str) -> _Object:
+    def _value(self, e: Element, attrs: dict[str, str], here: _Context, *, said: _Resources, related: bool) -> _Object:
         """The value of @property (7.5, step 11)."""
-        content = attrs.get("content")
-        if content is None and "datetime" in attrs:
-            content = attrs["datetime"]
+        content = attrs.get("content", attrs.get("datetime"))
         datatype = self._term(attrs["datatype"].strip(), here) if attrs.get("datatype", "").strip() else ""
         if datatype in (f"{RDF}XMLLiteral", f"{RDF}HTML") and content is None:
             return _Object(e.inner_html, False, datatype)
-        if datatype:
-            return _Object(e.text if content is None else content, False, datatype)
-        if "datatype" not in attrs and "content" not in attrs and (e.tag == "time" or "datetime" in attrs):
-            text = e.text if content is None else content
-            kind = next((_XSD + name for pattern, name in _TIMES if pattern.fullmatch(text)), "")
-            return _Object(text, False, kind, "" if kind else here.language)
-        if content is not None or "datatype" in attrs:
-            return _Object(e.text if content is None else content, False, "", here.language)
-        if target:
-            return _Object(target, True)
-        if typed:
-            return _Object(typed, True)
-        return _Object(e.text, False, "", here.language)
+        plain = content is None and "datatype" not in attrs and e.tag != "time"
+        named = ("" if related else said.target) or ("" if "about" in attrs else said.typed)
+        if plain and named:
+            return _Object(named, True)
+        text = e.text if content is None else content
+        if not datatype and "datatype" not in attrs and "content" not in attrs and not plain:
+            datatype = next((_XSD + name for pattern, name in _TIMES if pattern.fullmatch(text)), "")
+        return _Object(text, False, datatype, "" if datatype else here.language)
 
     def _target(self, attrs: dict[str, str], here: _Context) -> str:
         """The resource that @resource, @href or @src names."""

@@ -12,10 +12,10 @@ What is wrong is said with file and line, what is allowed there, and what was pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -51,7 +51,6 @@ MAX_NESTING = 8
 MAX_NAME = 100
 MAX_ITEMS = 1000
 _TABLES = ("mail", "webhooks", "readers", "alerts")
-_READER_KEYS = ("name", "mail", "interests", "report", "group", "limit", "since")
 _CONDITION_KEYS = (
     "name", "terms", "pattern", "field", "is", "at_least", "at_most", "kind", "host", "all", "any", "not", "weight",
 )  # fmt: skip
@@ -184,35 +183,48 @@ def _read_settings(file: ReadersFile, name: str, form: type[_Settings]) -> _Sett
     return settings
 
 
+def _is_line(value: object, most: int) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= most and value.isprintable()
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+class _Setting(NamedTuple):
+    """A setting of a reader: what it is where nothing is said, which values are right, and how that is said."""
+
+    default: object
+    is_right: Callable[[Any], bool]
+    allowed: str
+
+
+_READER_SETTINGS = {
+    "name": _Setting(None, lambda v: _is_line(v, MAX_NAME), f'name = "…", of 1 to {MAX_NAME} characters'),
+    "mail": _Setting(
+        "", lambda v: not v or (isinstance(v, str) and is_mailbox(v)), "a mailbox such as ana@example.org"
+    ),
+    "group": _Setting("interest", lambda v: v in ("interest", "story"), "interest, story"),
+    "limit": _Setting(50, lambda v: _is_whole(v) and 1 <= v <= MAX_ITEMS, f"1 to {MAX_ITEMS:,} records"),
+    "report": _Setting("digest", lambda v: isinstance(v, str) and bool(v.strip()), "digest, a FILE.toml, or none"),
+    "since": _Setting(None, lambda v: v is None or isinstance(v, date), "a date, since = 2026-11-18"),
+}
+_READER_KEYS = ("name", "mail", "interests", *(key for key in _READER_SETTINGS if key not in ("name", "mail")))
+
+
 def _read_reader(file: ReadersFile, table: dict[str, Any], path: Place, reading: _ConditionReader) -> Reader:
     file.check_keys(table, _READER_KEYS, path)
-    name = table.get("name")
-    if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
-        raise file.wrong((*path, "name"), f'found {name!r:.40}; allowed: name = "…", of 1 to {MAX_NAME} characters')
-    mail = table.get("mail", "")
-    if mail and (not isinstance(mail, str) or not is_mailbox(mail)):
-        raise file.wrong((*path, "mail"), f"found {mail!r:.60}; allowed: a mailbox such as ana@example.org")
-    group = table.get("group", "interest")
-    if group not in ("interest", "story"):
-        raise file.wrong((*path, "group"), f"found {group!r:.40}; allowed: interest, story")
-    limit = table.get("limit", 50)
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_ITEMS:
-        raise file.wrong((*path, "limit"), f"found {limit!r:.40}; allowed: 1 to {MAX_ITEMS:,} records")
-    report = table.get("report", "digest")
-    if not isinstance(report, str) or not report.strip():
-        raise file.wrong((*path, "report"), f"found {report!r:.40}; allowed: digest, a FILE.toml, or none")
-    since = table.get("since")
-    if isinstance(since, datetime):
-        since = since.date()
-    if since is not None and not isinstance(since, date):
-        raise file.wrong((*path, "since"), f"found {since!r:.40}; allowed: a date, since = 2026-11-18")
+    given: dict[str, Any] = {}
+    for key, setting in _READER_SETTINGS.items():
+        value = table.get(key, setting.default)
+        if not setting.is_right(value):
+            raise file.wrong((*path, key), f"found {value!r:.60}; allowed: {setting.allowed}")
+        given[key] = value.date() if isinstance(value, datetime) else value
     tables = table.get("interests", [])
     if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
         raise file.wrong((*path, "interests"), 'allowed: a list of interests, [ { terms = ["river"] } ]')
     interests = tuple(reading.read_interest(one, (*path, "interests", nth)) for nth, one in enumerate(tables))
-    return Reader(
-        name=name.strip(), mail=mail, interests=interests, report=report, group=group, limit=limit, since=since
-    )
+    return Reader(**{**given, "name": given["name"].strip()}, interests=interests)
 
 
 def read_interest(file: ReadersFile, table: dict[str, Any], path: Sequence[str | int]) -> Interest:

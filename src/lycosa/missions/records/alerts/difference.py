@@ -73,21 +73,24 @@ def compare_texts(
         return None  # the lines were only cut otherwise
     hunks = [hunk for hunk in _pair(gone, new) if not _says_the_same(hunk)]
     hunks = [hunk for hunk in hunks if not _has_moved(hunk, around, moments)]
-    if not hunks:
-        return None
-    shown = tuple(_diff_words(old[1] if old else "", fresh[1] if fresh else "") for old, fresh in hunks[:_MAX_HUNKS])
-    came = frozenset(fresh[0] for _, fresh in hunks if fresh)
-    return TextDifference(
-        lines=shown,
-        words=sum(_count_words(old[0] if old else "", fresh[0] if fresh else "") for old, fresh in hunks),
-        marks=came | {old[0] for old, _ in hunks if old},
-        came=came,
-        left_out=max(0, len(hunks) - _MAX_HUNKS),
-    )
+    return _as_difference(hunks) if hunks else None
 
 
 _Line = tuple[str, str]  # in the form that is compared, and as it stands there
 _Hunk = tuple[_Line | None, _Line | None]
+_NO_LINE: _Line = ("", "")
+
+
+def _as_difference(hunks: list[_Hunk]) -> TextDifference:
+    pairs = [(old or _NO_LINE, fresh or _NO_LINE) for old, fresh in hunks]
+    came = frozenset(fresh[0] for _, fresh in hunks if fresh)
+    return TextDifference(
+        lines=tuple(_diff_words(old[1], fresh[1]) for old, fresh in pairs[:_MAX_HUNKS]),
+        words=sum(_count_words(old[0], fresh[0]) for old, fresh in pairs),
+        marks=came | {old[0] for old, _ in hunks if old},
+        came=came,
+        left_out=max(0, len(hunks) - _MAX_HUNKS),
+    )
 
 
 def _subtract(before: Sequence[str], after: Sequence[str]) -> tuple[list[str], list[str]]:

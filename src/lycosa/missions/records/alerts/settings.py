@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -111,46 +112,60 @@ _LISTS = ("page", "url", "fields", "when", "causes", "readers")
 _WORDS: dict[str, tuple[str, ...]] = {"when": EVENTS, "causes": CAUSES}
 
 
-def _find_problems(alert: Alert, file: ReadersFile) -> list[tuple[str, str]]:
-    problems: list[tuple[str, str]] = []
+_Problems = Iterator[tuple[str, str]]
+
+
+def _find_problems(alert: Alert, file: ReadersFile) -> _Problems:
+    """What is wrong with an alert: the setting, and what is allowed."""
     if not alert.name.strip() or len(alert.name) > _MAX_NAME or not alert.name.isprintable():
-        problems.append(("name", f"found {alert.name[:60]!r}; allowed: a name of 1 to {_MAX_NAME} characters"))
-    for key, patterns in (("page", alert.page), ("url", alert.url)):
-        for pattern in patterns:
-            try:
-                compile_pattern(pattern)
-            except UsageError as error:
-                problems.append((key, str(error).rstrip(".")))
+        yield "name", f"found {alert.name[:60]!r}; allowed: a name of 1 to {_MAX_NAME} characters"
+    yield from _find_page_problems(alert)
+    yield from _find_number_problems(alert)
+    yield from _find_receiver_problems(alert, file)
+
+
+def _find_page_problems(alert: Alert) -> _Problems:
+    for key, pattern in [*(("page", pattern) for pattern in alert.page), *(("url", pattern) for pattern in alert.url)]:
+        try:
+            compile_pattern(pattern)
+        except UsageError as error:
+            yield key, str(error).rstrip(".")
     if alert.page and (alert.kind or alert.fields or alert.url or alert.by or _bounds(alert)):
-        problems.append(("page", "whole pages have no kind, fields, url, by, below and above; watch records for these"))
+        yield "page", "whole pages have no kind, fields, url, by, below and above; watch records for these"
     if alert.page and {"appears", "disappears"}.intersection(alert.when):
-        problems.append(("when", "of whole pages, allowed: changed, new, gone"))
-    if isinstance(alert.by, str) and not alert.least_share:
-        problems.append(("by", f'found {alert.by!r:.40}; allowed: a number, or a share such as "5 %"'))
-    if not isinstance(alert.by, str) and not (math.isfinite(alert.by) and alert.by >= 0):
-        problems.append(("by", f'found {alert.by}; allowed: a number from 0 on, or a share such as "5 %"'))
+        yield "when", "of whole pages, allowed: changed, new, gone"
+
+
+def _find_number_problems(alert: Alert) -> _Problems:
+    if isinstance(alert.by, str):
+        if not alert.least_share:
+            yield "by", f'found {alert.by!r:.40}; allowed: a number, or a share such as "5 %"'
+    elif not (math.isfinite(alert.by) and alert.by >= 0):
+        yield "by", f'found {alert.by}; allowed: a number from 0 on, or a share such as "5 %"'
     if any(not math.isfinite(bound) for bound in _bounds(alert)):
-        problems.append(("below", "allowed: a finite number"))
+        yield "below", "allowed: a finite number"
     if (_bounds(alert) or alert.by) and not alert.fields:
-        problems.append(("fields", "by, below and above need the fields that they are about"))
+        yield "fields", "by, below and above need the fields that they are about"
     if not 1 <= alert.words <= 100_000:
-        problems.append(("words", f"found {alert.words}; allowed: 1 to 100000"))
+        yield "words", f"found {alert.words}; allowed: 1 to 100000"
+
+
+def _find_receiver_problems(alert: Alert, file: ReadersFile) -> _Problems:
     if not (alert.readers or alert.webhook or alert.feed):
-        problems.append(("name", "nobody is told; add readers, webhook or feed"))
+        yield "name", "nobody is told; add readers, webhook or feed"
     if alert.webhook and not is_webhook(alert.webhook):
-        problems.append(("webhook", "allowed: a URL of http or https"))
+        yield "webhook", "allowed: a URL of http or https"
     if alert.feed and Path(alert.feed).suffix not in (".atom", ".xml"):
-        problems.append(("feed", f"found {alert.feed!r:.60}; allowed: a file that ends in .atom or .xml"))
+        yield "feed", f"found {alert.feed!r:.60}; allowed: a file that ends in .atom or .xml"
+    mails = {reader.name: reader.mail for reader in file.readers}
     for name in alert.readers:
-        reader = next((reader for reader in file.readers if reader.name == name), None)
-        if reader is None:
-            known = ", ".join(reader.name for reader in file.readers) or "none"
-            problems.append(("readers", f"found {name!r:.60}; allowed are names of [[readers]]: {known}"))
-        elif not reader.mail:
-            problems.append(("readers", f"{name} has no mail; add it to [[readers]]"))
+        if name not in mails:
+            known = ", ".join(mails) or "none"
+            yield "readers", f"found {name!r:.60}; allowed are names of [[readers]]: {known}"
+        elif not mails[name]:
+            yield "readers", f"{name} has no mail; add it to [[readers]]"
     if alert.readers and file.mail is None:
-        problems.append(("readers", "there is no [mail] to send with; add it with host and sender"))
-    return problems
+        yield "readers", "there is no [mail] to send with; add it with host and sender"
 
 
 def _bounds(alert: Alert) -> tuple[float, ...]:

@@ -52,12 +52,7 @@ def outbox(
     from lycosa.output.table import printable, write
 
     file, numbers = _split_words(words)
-    if retry and drop:
-        raise UsageError("--retry and --drop say the contrary: give one of them.")
-    if numbers and not (retry or drop):
-        raise UsageError("Numbers go with --retry or --drop: without these, all messages are shown.")
-    if send and not file:
-        raise UsageError("--send needs the readers file, with the mail server: lycosa outbox READERS.toml --send.")
+    _check_options(file, numbers, retry=retry, drop=drop, send=send)
     readers = load_readers(file) if send else None
     with Collection(collection) as source, open_store(source, refresh=False) as store:
         box = Outbox(store)
@@ -79,6 +74,16 @@ def outbox(
         queued = box.messages() if everything else box.messages("waiting", "given up")
         with opened(output, form) as (out, chosen_format):
             write((_row(each) for each in queued), _COLUMNS, out, form=chosen_format)
+
+
+def _check_options(file: str, numbers: tuple[int, ...], *, retry: bool, drop: bool, send: bool) -> None:
+    """Refuse options that do not go together."""
+    if retry and drop:
+        raise UsageError("--retry and --drop say the contrary: give one of them.")
+    if numbers and not (retry or drop):
+        raise UsageError("Numbers go with --retry or --drop: without these, all messages are shown.")
+    if send and not file:
+        raise UsageError("--send needs the readers file, with the mail server: lycosa outbox READERS.toml --send.")
 
 
 def _split_words(words: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:

@@ -30,6 +30,8 @@ _HEADINGS = {"h1": 0.0, "h2": 0.6, "title": 2.5}
 _PREFIX = re.compile(r"[^\W\d_][^:=]{0,40}[:=]|[^\w\s]{1,3}")
 _SEGMENT = re.compile(r"[A-Za-z][A-Za-z_-]{2,30}")
 _WORD = re.compile(r"[a-z]{3,}")
+#: What digits in a name cost: a template seldom has them.
+_DIGIT_COSTS = ((re.compile(r"\d"), 0.5), (re.compile(r"\d{4}"), 1.5))
 _CSS_NAME = re.compile(r"-?[A-Za-z_][\w-]*", re.ASCII)
 
 
@@ -121,42 +123,43 @@ class _Maker:
 
     def _names(self, element: Element) -> list[Step]:
         """The element named by what its author called it, the best name first."""
-        tag, found = element.tag, []
+        tag, found = element.tag, list[Step]()
         for name in _NAMING:
             said = element.attr(name)
             said = str(said) if said else ""
-            if not said or len(said) > _MAX_NAME or not quoted(said) or self._tells(said):
-                continue
-            cost = 0.15 if name == "id" else 0.3
-            cost += 0.5 if re.search(r"\d", said) else 0.0
-            cost += 1.5 if re.search(r"\d{4}", said) else 0.0
-            cost -= 0.8 * self._speaks(said)
-            if name == "class":
-                tokens = said.split()
-                css = "".join(f".{t}" for t in tokens) if all(map(_CSS_NAME.fullmatch, tokens)) else ""
-                found.append(Step(f"{tag}[@class={quoted(said)}]", css and tag + css, cost))
-                for token in tokens if len(tokens) > 1 else ():
-                    has = f"contains(concat(' ',@class,' '),' {token} ')"
-                    if quoted(token):
-                        speaks = -0.8 * self._speaks(token)
-                        css = f"{tag}.{token}" if _CSS_NAME.fullmatch(token) else ""
-                        found.append(Step(f"{tag}[{has}]", css, 0.45 + speaks + 0.1 * len(token.split("-"))))
-            elif name == "id":
-                css = f"{tag}#{said}" if _CSS_NAME.fullmatch(said) else ""
-                found.append(Step(f"{tag}[@id={quoted(said)}]", css, cost))
-            else:
-                found.append(
-                    Step(f"{tag}[@{name}={quoted(said)}]", f'{tag}[{name}="{said}"]' if '"' not in said else "", cost)
-                )
+            if said and len(said) <= _MAX_NAME and quoted(said) and not self._tells(said):
+                found += self._name_steps(tag, name, said)
         if tag == "a" and (href := element.attr("href")):
-            for part in dict.fromkeys(_SEGMENT.findall(str(href)[:300].split("//")[-1].partition("/")[2])):
-                if self._tells(part):
-                    continue
-                cost = 0.7 - 0.8 * self._speaks(part) + (0.8 if part.isupper() else 0.0)
-                found.append(Step(f"a[contains(@href,'{part}')]", f'a[href*="{part}"]', cost))
+            found += self._address_steps(str(href))
         if tag in _HEADINGS:
             found.append(Step(tag, tag, 0.5 + _HEADINGS[tag]))
         return sorted(found, key=lambda step: step.cost)[:8]
+
+    def _name_steps(self, tag: str, name: str, said: str) -> Iterator[Step]:
+        """An element named by one of its attributes; by a class, also by each word of it."""
+        cost = (0.15 if name == "id" else 0.3) - 0.8 * self._speaks(said)
+        cost += sum(more for pattern, more in _DIGIT_COSTS if pattern.search(said))
+        if name == "class":
+            tokens = said.split()
+            css = "".join(f".{t}" for t in tokens) if all(map(_CSS_NAME.fullmatch, tokens)) else ""
+            yield Step(f"{tag}[@class={quoted(said)}]", css and tag + css, cost)
+            for token in tokens if len(tokens) > 1 else ():
+                if quoted(token):
+                    xpath = f"{tag}[contains(concat(' ',@class,' '),' {token} ')]"
+                    css = f"{tag}.{token}" if _CSS_NAME.fullmatch(token) else ""
+                    yield Step(xpath, css, 0.45 - 0.8 * self._speaks(token) + 0.1 * len(token.split("-")))
+        elif name == "id":
+            yield Step(f"{tag}[@id={quoted(said)}]", f"{tag}#{said}" if _CSS_NAME.fullmatch(said) else "", cost)
+        else:
+            css = f'{tag}[{name}="{said}"]' if '"' not in said else ""
+            yield Step(f"{tag}[@{name}={quoted(said)}]", css, cost)
+
+    def _address_steps(self, address: str) -> Iterator[Step]:
+        """A link named by the parts of its address."""
+        for part in dict.fromkeys(_SEGMENT.findall(address[:300].split("//")[-1].partition("/")[2])):
+            if not self._tells(part):
+                cost = 0.7 - 0.8 * self._speaks(part) + (0.8 if part.isupper() else 0.0)
+                yield Step(f"a[contains(@href,'{part}')]", f'a[href*="{part}"]', cost)
 
     def _speaks(self, text: str) -> float:
         """How far a name or a label says the field's name: 0 not at all, 1 nothing else."""
@@ -246,7 +249,6 @@ class _Maker:
                 return
 
     def _from_label(self, element: Element, end: str, label: _Label) -> Iterator[Candidate]:
-        cost = label.cost
         ancestors = [element, *(a for a in element.ancestors if isinstance(a, Element))]
         level_of = {a: i for i, a in enumerate(ancestors)}
         chain: list[Element] = []  # from the label's element up to the child of the common ancestor
@@ -257,50 +259,44 @@ class _Maker:
             shared = outer if isinstance(outer, Element) else None
         if shared is None:
             return
-        says = f"normalize-space()={quoted(label.text)}"
         way = list(reversed(ancestors[: level_of[shared]]))  # from below the common ancestor down to the element
-        tag = shared.tag
         if not chain:
-            yield from self._beside_text(end, label, way, tag)
+            yield from self._beside_text(end, label, way, shared.tag)
             return
-        head = chain[-1]
-        if xpath_fold(head.text[:500]) == label.text:
-            step = f"{head.tag}[{says}]"
-        else:
-            step = f"{head.tag}[{'/'.join(e.tag for e in reversed(chain[:-1]))}[{says}]]"
-            if len(chain) == 1 or len(chain) > 4:
-                return
-        named = [s.xpath for s in self._names(label.holder)[:1]]
-        if len(way) <= 4:
-            for inner, more in _ways(way):
-                yield Candidate(f"//{tag}[{step}]{inner}{end}", "", cost + more + 0.05, "label")
+        step = _label_step(chain, label)
+        if not step:
+            return
+        for inner, more in _ways(way) if len(way) <= 4 else ():
+            yield Candidate(f"//{shared.tag}[{step}]{inner}{end}", "", label.cost + more + 0.05, "label")
+        nearest = f"[preceding-sibling::{chain[-1].tag}[1][{step.partition('[')[2]}"
         if way:
-            first, rest = way[0], way[1:]
-            base = f"//{step}/following-sibling::{first.tag}"
-            delimited = f"{base}[preceding-sibling::{head.tag}[1][{step.partition('[')[2]}"
-            for inner, more in _ways(rest) if len(rest) <= 4 else ():
-                yield Candidate(f"{base}[1]{inner}{end}", "", cost + more, "label")
-                yield Candidate(f"{delimited}{inner}{end}", "", cost + more + 0.2, "label")
-            for name in self._names(element)[:2]:
-                yield Candidate(
-                    f"{base}[1]//{name.xpath}{end}" if rest else f"//{step}/following-sibling::{name.xpath}{end}",
-                    "",
-                    cost + name.cost + 0.1,
-                    "label",
-                )
-                yield Candidate(f"//{tag}[{step}]//{name.xpath}{end}", "", cost + name.cost + 0.1, "label")
-            yield Candidate(f"//{step}/following::{element.tag}[1]{end}", "", cost + 0.5, "label")
+            yield from self._after_label(element, end, label, _LabelWay(shared.tag, step, nearest, way))
         elif self.place.text is not None:
-            texts = "following-sibling::text()[normalize-space()]"
-            yield Candidate(f"//{step}/{texts}[1]", "", cost, "label")
-            for holder in named:
-                yield Candidate(f"//{holder}[{says}]/{texts}[1]", "", cost + 0.1, "label")
-            nearest = f"[preceding-sibling::{head.tag}[1][{step.partition('[')[2]}"
-            yield Candidate(f"//{step}/{texts}{nearest}", "", cost + 0.3, "label")
+            yield from self._text_after_label(label, step, nearest)
         if self.place.text is not None and label.position == self.place.position - 1:
-            yield Candidate(
-                f"//{label.holder.tag}[{says}]/following::text()[normalize-space()][1]", "", cost + 0.4, "label"
-            )
+            following = f"[{_says(label)}]/following::text()[normalize-space()][1]"
+            yield Candidate(f"//{label.holder.tag}{following}", "", label.cost + 0.4, "label")
+
+    def _after_label(self, element: Element, end: str, label: _Label, found: _LabelWay) -> Iterator[Candidate]:
+        """The value stands in an element that follows that of the label."""
+        cost, (first, *rest), step = label.cost, found.way, found.step
+        base = f"//{step}/following-sibling::{first.tag}"
+        for inner, more in _ways(rest) if len(rest) <= 4 else ():
+            yield Candidate(f"{base}[1]{inner}{end}", "", cost + more, "label")
+            yield Candidate(f"{base}{found.nearest}{inner}{end}", "", cost + more + 0.2, "label")
+        for name in self._names(element)[:2]:
+            named = f"{base}[1]//{name.xpath}" if rest else f"//{step}/following-sibling::{name.xpath}"
+            yield Candidate(f"{named}{end}", "", cost + name.cost + 0.1, "label")
+            yield Candidate(f"//{found.tag}[{step}]//{name.xpath}{end}", "", cost + name.cost + 0.1, "label")
+        yield Candidate(f"//{step}/following::{element.tag}[1]{end}", "", cost + 0.5, "label")
+
+    def _text_after_label(self, label: _Label, step: str, nearest: str) -> Iterator[Candidate]:
+        """The value is a text behind the element of the label."""
+        texts = "following-sibling::text()[normalize-space()]"
+        yield Candidate(f"//{step}/{texts}[1]", "", label.cost, "label")
+        for holder in self._names(label.holder)[:1]:
+            yield Candidate(f"//{holder.xpath}[{_says(label)}]/{texts}[1]", "", label.cost + 0.1, "label")
+        yield Candidate(f"//{step}/{texts}{nearest}", "", label.cost + 0.3, "label")
 
     def _beside_text(self, end: str, label: _Label, way: list[Element], tag: str) -> Iterator[Candidate]:
         """The label is a text of an element that also holds the value."""
@@ -325,6 +321,29 @@ class _Label(NamedTuple):
     holder: Element
     position: int
     cost: float
+
+
+class _LabelWay(NamedTuple):
+    """How the value lies from its label: the common ancestor's tag, the label's step, the way down to the value."""
+
+    tag: str
+    step: str
+    nearest: str
+    way: list[Element]
+
+
+def _says(label: _Label) -> str:
+    return f"normalize-space()={quoted(label.text)}"
+
+
+def _label_step(chain: list[Element], label: _Label) -> str:
+    """The child of the common ancestor that is the label, or holds it; "" where it lies too deep."""
+    head = chain[-1]
+    if xpath_fold(head.text[:500]) == label.text:
+        return f"{head.tag}[{_says(label)}]"
+    if len(chain) == 1 or len(chain) > 4:
+        return ""
+    return f"{head.tag}[{'/'.join(e.tag for e in reversed(chain[:-1]))}[{_says(label)}]]"
 
 
 def _letters(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -98,14 +99,35 @@ def make_text(
     )
 
 
+class _Shared(NamedTuple):
+    """What two texts have in common: the products of weights over everything and over names, and how many names."""
+
+    everything: float
+    of_names: float
+    weight_of_names: float
+    names: int
+
+
 def compare(mine: ComparedText, weights: dict[int, float], other: ComparedText) -> TextLikeness:
     """Compare two texts; `weights` are those of `mine` by feature."""
     days = abs(mine.day - other.day)
     same_host = mine.host == other.host
     if same_host and mine.title == other.title and days:
         return TextLikeness(0.0, days=days)  # the column of every day
+    shared = _find_shared(mine, weights, other)
+    words = shared.everything / (mine.length * other.length or 1.0)
+    names = shared.of_names / (mine.names_length * other.names_length or 1.0)
+    copied = _shared_runs(mine.runs, other.runs)
+    score = copied / _COPIED_RUNS if copied >= _WHOLE_COPY or not same_host else 0.0  # a site repeats its phrases
+    score = max(score, _score_names(shared, words, names, same_language=mine.language == other.language))
+    score /= (1 + _PER_DAY * days) * (_SAME_HOST if same_host and copied < _WHOLE_COPY else 1.0)
+    return TextLikeness(score, words, names, shared.names, copied, days)
+
+
+def _find_shared(mine: ComparedText, weights: dict[int, float], other: ComparedText) -> _Shared:
+    """The features that both texts have; names within longer ones count once for each person."""
     everything = of_names = weight_of_names = 0.0
-    lone = pairs = numbers = 0
+    counts = [0, 0, 0, 0]  # by kind
     within: list[tuple[float, float]] = []  # shared names that are part of longer ones in both texts
     for feature, weight in zip(other.features, other.weights, strict=True):
         own = weights.get(feature)
@@ -120,32 +142,26 @@ def compare(mine: ComparedText, weights: dict[int, float], other: ComparedText) 
             continue
         of_names += own * weight
         weight_of_names += min(own, weight)
-        if kind == FeatureKind.NAME:
-            lone += 1
-        elif kind == FeatureKind.PAIR:
-            pairs += 1
-        else:
-            numbers += 1
+        counts[kind] += 1
+    pairs = counts[FeatureKind.PAIR]
     if len(within) == 1 and not pairs:  # a namesake: Ana Ruiz and Ana Mora
         within.clear()
     of_names += sum(product for product, _ in within)
     weight_of_names += sum(weight for _, weight in within)
-    persons = max(1, len(within) - pairs) if pairs else 1
-    shared = lone + numbers + (persons if within or pairs else 0)
-    words = everything / (mine.length * other.length or 1.0)
-    names = of_names / (mine.names_length * other.names_length or 1.0)
-    copied = _shared_runs(mine.runs, other.runs)
-    score = copied / _COPIED_RUNS if copied >= _WHOLE_COPY or not same_host else 0.0  # a site repeats its phrases
-    if shared >= 2 and weight_of_names >= _NAME_WEIGHT:
-        if mine.language == other.language:
-            score = max(score, min(names / _NAMES_COSINE, words / _LEAST_WORDS))
-            score = max(score, (words + names) / (_MANY_COSINES if shared >= _MANY_NAMES else _FEW_COSINES))
-        else:
-            score = max(score, names / _NAMES_COSINE)
-    elif shared == 1 and weight_of_names >= _ONE_NAME and mine.language == other.language:
-        score = max(score, min(words / _WORDS_COSINE, names / _NAMES_COSINE))
-    score /= (1 + _PER_DAY * days) * (_SAME_HOST if same_host and copied < _WHOLE_COPY else 1.0)
-    return TextLikeness(score, words, names, shared, copied, days)
+    persons = max(1, len(within) - pairs) if pairs else min(1, len(within))
+    return _Shared(everything, of_names, weight_of_names, sum(counts) - pairs + persons)
+
+
+def _score_names(shared: _Shared, words: float, names: float, *, same_language: bool) -> float:
+    """What the names in common say; words add to it within a language."""
+    if shared.names >= 2 and shared.weight_of_names >= _NAME_WEIGHT:
+        if not same_language:
+            return names / _NAMES_COSINE
+        both = _MANY_COSINES if shared.names >= _MANY_NAMES else _FEW_COSINES
+        return max(min(names / _NAMES_COSINE, words / _LEAST_WORDS), (words + names) / both)
+    if shared.names == 1 and shared.weight_of_names >= _ONE_NAME and same_language:
+        return min(words / _WORDS_COSINE, names / _NAMES_COSINE)
+    return 0.0
 
 
 def _shared_runs(mine: Sequence[int], other: Sequence[int]) -> float:
