@@ -101,13 +101,6 @@ def find_wmts(root: Element) -> tuple[str, dict[str, str]] | None:
     matrix = next(children(sets[0], "TileMatrix"), None) if sets else None
     if layer is None or link is None or matrix is None:
         return None
-    name = text_at(matrix, "Identifier")
-    column, row = _number(matrix, "MatrixWidth") // 2, _number(matrix, "MatrixHeight") // 2
-    limits = next(link.iter("{*}TileMatrixLimits"), None)
-    if limits is not None:
-        name = text_at(limits, "TileMatrix") or name
-        column = (_number(limits, "MinTileCol") + _number(limits, "MaxTileCol")) // 2
-        row = (_number(limits, "MinTileRow") + _number(limits, "MaxTileRow")) // 2
     styles = list(children(layer, "Style"))
     style = next((e for e in styles if e.get("isDefault") == "true"), styles[0] if styles else None)
     values = {text_at(e, "Identifier").lower(): _default_of(e) for e in children(layer, "Dimension")}
@@ -116,12 +109,22 @@ def find_wmts(root: Element) -> tuple[str, dict[str, str]] | None:
         "style": text_at(style, "Identifier") or "default",
         "format": next(iter(texts(layer, "Format")), "image/png"),
         "tilematrixset": wanted,
-        "tilematrix": name,
-        "tilerow": str(row),
-        "tilecol": str(column),
+        **_find_middle_tile(matrix, next(link.iter("{*}TileMatrixLimits"), None)),
     }
     resources = [e for e in children(layer, "ResourceURL") if e.get("resourceType") == "tile"]
     return attribute(resources[0], "template") if resources else "", values
+
+
+def _find_middle_tile(matrix: Element, limits: Element | None) -> dict[str, str]:
+    """The tile in the middle of a matrix, or of the limits within which a layer has tiles."""
+    name = text_at(matrix, "Identifier")
+    if limits is None:
+        column, row = _number(matrix, "MatrixWidth") // 2, _number(matrix, "MatrixHeight") // 2
+    else:
+        name = text_at(limits, "TileMatrix") or name
+        column = (_number(limits, "MinTileCol") + _number(limits, "MaxTileCol")) // 2
+        row = (_number(limits, "MinTileRow") + _number(limits, "MaxTileRow")) // 2
+    return {"tilematrix": name, "tilerow": str(row), "tilecol": str(column)}
 
 
 def fill(template: str, values: dict[str, str]) -> str:

@@ -224,32 +224,34 @@ def read_arcgis(found: Table, service: Service) -> list[LayerItem]:
     service.keywords = words(information.get("Keywords"))
     service.provider = word(information.get("Author"))
     service.constraints = _prose(found.get("copyrightText"))
-    asked = words(found.get("capabilities"))
-    formats = words(found.get("supportedImageFormatTypes")) or words(found.get("supportedQueryFormats"))
-    service.operations = tuple(Operation(name) for name in asked)
-    service.formats = formats
-    box, extent = _read_envelope(found.get("fullExtent") or found.get("initialExtent") or found.get("extent"))
-    service.box = box
+    service.operations = tuple(map(Operation, words(found.get("capabilities"))))
+    service.formats = words(found.get("supportedImageFormatTypes")) or words(found.get("supportedQueryFormats"))
+    service.box, extent = _read_envelope(found.get("fullExtent") or found.get("initialExtent") or found.get("extent"))
     service.crs = (name_crs(extent.crs),) if extent else ()
     if service.kind.startswith("arcgis:layer"):
         item = _read_layer(found)
         if extent:
-            item.box, item.box_from = box, "own" if box else "unusable"
+            item.box, item.box_from = service.box, "own" if service.box else "unusable"
             item.extents = (extent,)
         item.crs, item.crs_count = service.crs, len(service.crs)
         return [item]
     items = [LayerItem("folder", word(name), word(name)) for name in words(found.get("folders"))]
     items += [_read_child(part) for part in tables(found.get("services"))]
+    items += _read_layers(found, service, extent)
+    items += [_read_layer({**part, "type": "Table"}) for part in tables(found.get("tables"))]
+    return items[:MAX_ITEMS]
+
+
+def _read_layers(found: Table, service: Service, extent: Extent | None) -> Iterator[LayerItem]:
+    """The layers of a service of ArcGIS, which have its extent, systems and formats."""
     groups = {part.get("id"): part for part in tables(found.get("layers")) if isinstance(part.get("id"), int)}
     for part in tables(found.get("layers")):
         layer = _read_layer(part)
         layer.path = _climb(part, groups)
-        layer.crs, layer.crs_count, layer.formats = service.crs, len(service.crs), formats
-        layer.box, layer.box_from = box, "parent" if box else ""
-        layer.extents = (extent,) if extent and not box else ()
-        items.append(layer)
-    items += [_read_layer({**part, "type": "Table"}) for part in tables(found.get("tables"))]
-    return items[:MAX_ITEMS]
+        layer.crs, layer.crs_count, layer.formats = service.crs, len(service.crs), service.formats
+        layer.box, layer.box_from = service.box, "parent" if service.box else ""
+        layer.extents = (extent,) if extent and not service.box else ()
+        yield layer
 
 
 def _climb(part: Table, groups: dict[Any, Table]) -> tuple[str, ...]:

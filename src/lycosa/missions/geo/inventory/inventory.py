@@ -294,32 +294,21 @@ class ServiceInventory:
         exceptions = {digest: _read_exception(data) for digest, data in self.collection.rows(_EXCEPTIONS)}
         failures = []
         for url, state, reason, via, redirect, digest, at, parent in self.collection.rows(_ADDRESSES):
+            via, reason = via or "", reason or ""
             report = exceptions.get(digest)
-            refused = report is not None and report.refuses
             if state in (State.MOVED, State.MOVED_FOR_GOOD):
                 self._redirects[url] = redirect
             elif (source := by_digest.get(digest)) is not None:
                 key = (digest, service_key(url, source.service.type))
                 if key not in sources:
                     sources[key] = _copy(source, url, at)
-                sources[key].pages[url] = (state, reason or "")
-                sources[key].tried &= service_state.is_tried(via or "")
+                sources[key].pages[url] = (state, reason)
+                sources[key].tried &= service_state.is_tried(via)
             elif parent and is_unreachable(url, parent):
                 continue
-            elif hypothesis := service_state.find_hypothesis(url, via or "", state, refused=refused):
-                word = service_state.state_of(state, reason or "", exception=report is not None, refused=refused)
-                why = str(report) if report else reason or ""
-                service = Service(hypothesis.type, endpoint=hypothesis.endpoint)
-                entry = ServiceEntry(
-                    id="",
-                    service=service,
-                    state=word,
-                    reason=why,
-                    endpoints=(hypothesis.endpoint,),
-                    addresses=(url,),
-                    found_on=parent or "",
-                    at=at,
-                )
+            elif hypothesis := service_state.find_hypothesis(url, via, state, refused=bool(report and report.refuses)):
+                entry = _make_failure(hypothesis, url, (state, reason), report)
+                entry.found_on, entry.at = parent or "", at
                 failures.append((hypothesis, entry))
         for source in sources.values():
             source.tried &= bool(source.pages)
@@ -436,47 +425,64 @@ def _climb(above: list[int], at: int) -> int:
     return at
 
 
+def _make_failure(
+    hypothesis: service_state.Hypothesis, url: str, fate: tuple[int, str], report: ExceptionReport | None
+) -> ServiceEntry:
+    """The entry of an address that brought no description, with what became of the request."""
+    state, reason = fate
+    refused = report is not None and report.refuses
+    return ServiceEntry(
+        id="",
+        service=Service(hypothesis.type, endpoint=hypothesis.endpoint),
+        state=service_state.state_of(state, reason, exception=report is not None, refused=refused),
+        reason=str(report) if report else reason,
+        endpoints=(hypothesis.endpoint,),
+        addresses=(url,),
+    )
+
+
 def _make_entry(sources: list[DescriptionSource], redirects_to: dict[str, list[str]]) -> ServiceEntry:
     """The entry of a service from all that describes it."""
     sources = sorted(sources, key=lambda source: source.rank, reverse=True)
-    service = msgspec.structs.replace(sources[0].service)
-    for first_page in (source.service for source in sources if source.service.kind == "ogcapi:landing"):
-        for name in ("title", "abstract", "keywords", "advertised"):
-            setattr(service, name, getattr(first_page, name) or getattr(service, name))
-        break
-    for source in sources[1:]:
-        # A data set says only of itself what it is, whose it is and who may use it.
-        if not source.part and source.service.kind.partition("/")[0] not in _OF_ONE:
-            _complete(service, source.service)
+    service = _merge_descriptions(sources)
     own = [source for source in sources if not source.part] or sources
     pages = {url: state for source in own for url, state in source.pages.items()}
     parts = [url for source in sources if source not in own for url in source.pages]
     redirected = [url for page in pages for url in redirects_to.get(page, ())]
     endpoints = {endpoint_key(service.endpoint): service.endpoint}
-    for url in (*pages, *redirected):
-        endpoint = find_endpoint(url, service.type)
+    for endpoint in (find_endpoint(url, service.type) for url in (*pages, *redirected)):
         endpoints.setdefault(endpoint_key(endpoint), endpoint)
     # The address that the service states is the better one, if it answered there.
-    stated = endpoint_key(strip_request(service.advertised))
-    if stated in endpoints:
-        service.endpoint = endpoints[stated]
+    service.endpoint = endpoints.get(endpoint_key(strip_request(service.advertised)), service.endpoint)
     state, reason = _judge(pages)
     if state == "live" and all(source.service.empty for source in sources):
         state = "empty"
-    versions = dict.fromkeys(source.service.version for source in sources if source.service.version)
-    others = (endpoint for endpoint in endpoints.values() if endpoint != service.endpoint)
     return ServiceEntry(
         id=make_id(service.type, min(endpoints)),
         service=service,
         state=state,
         reason=reason,
-        endpoints=(service.endpoint, *others),
+        endpoints=tuple(dict.fromkeys((service.endpoint, *endpoints.values()))),
         addresses=(*pages, *redirected, *parts),
-        versions=tuple(versions),
+        versions=tuple(dict.fromkeys(filter(None, (source.service.version for source in sources)))),
         sources=sources,
         guess=state == "empty" and all(source.tried for source in sources),
-        at=max((source.at for source in sources if source.at), default=None),
+        at=max(filter(None, (source.at for source in sources)), default=None),
     )
+
+
+def _merge_descriptions(sources: list[DescriptionSource]) -> Service:
+    """A service from its descriptions, the best first: each tells what the ones before it leave out."""
+    service = msgspec.structs.replace(sources[0].service)
+    first_page = next((source.service for source in sources if source.service.kind == "ogcapi:landing"), None)
+    if first_page is not None:
+        for name in ("title", "abstract", "keywords", "advertised"):
+            setattr(service, name, getattr(first_page, name) or getattr(service, name))
+    for source in sources[1:]:
+        # A data set says only of itself what it is, whose it is and who may use it.
+        if not source.part and source.service.kind.partition("/")[0] not in _OF_ONE:
+            _complete(service, source.service)
+    return service
 
 
 def _complete(service: Service, other: Service) -> None:

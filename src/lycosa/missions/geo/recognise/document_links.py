@@ -188,17 +188,23 @@ def _ask_details(doc: Doc, kind: str, endpoint: str) -> Iterator[ServiceHint]:
     if version < "1.1":
         return
     parameter = "identifiers" if version < "2" else "coverageId"
-    names = [quote(item.name, safe=":") for item in items if item.name and "," not in item.name]
     joint = "&" if "?" in endpoint else "?"
     ask = f"{endpoint}{joint}service=WCS&version={version}&request=DescribeCoverage&{parameter}="
+    names = [quote(item.name, safe=":") for item in items if item.name and "," not in item.name]
+    for group in _group_names(names):
+        if normal := urls.normalise(ask + ",".join(group)):
+            yield ServiceHint(normal, "", endpoint, DETAILS, 0.1)
+
+
+def _group_names(names: list[str]) -> Iterator[list[str]]:
+    """Names that one request asks for together: as many as an address has room for."""
     taken = 0
     while taken < len(names):
         first, room = taken, _DETAIL_CHARS
         while taken < len(names) and (taken == first or len(names[taken]) < room):
             room -= len(names[taken]) + 1
             taken += 1
-        if normal := urls.normalise(ask + ",".join(names[first:taken])):
-            yield ServiceHint(normal, "", endpoint, DETAILS, 0.1)
+        yield names[first:taken]
 
 
 def _find_search(doc: Doc) -> Iterator[ServiceHint]:
@@ -259,30 +265,31 @@ def _read_exception_report(doc: Doc, name: str) -> Iterator[ServiceHint]:
 
     The next kind follows from the answer to the last; the frontier holds each once, so that it ends.
     """
-    inferred = infer(doc.url)
-    endpoint = inferred[0].endpoint if inferred else strip_request(doc.url)
-    named = inferred[0].service if inferred and inferred[0].rule == "endpoint" else ""
+    first = next(iter(infer(doc.url)), None)
+    endpoint = first.endpoint if first else strip_request(doc.url)
     asked = _ASKED.search(doc.url)
     body = doc.body[:_REPORT_BYTES]
     low = doc.url.lower()
+    order = _OLD if name == "ServiceExceptionReport" else _NEW
     if "getcapabilities" in low and "version=" not in low and _UNVERSIONED.search(body):
-        service = inferred[0].service if inferred else ""
+        service = first.service if first else ""
         if service in VERSIONS:
             versioned = f"{description_url(endpoint, service)}&version={VERSIONS[service]}"
             yield ServiceHint(versioned, service, endpoint, "complaint of a missing version", 0.6)
-    elif asked is None:
-        if "getcapabilities" in low:
-            return
-        mentioned = _SERVICE_IN_REPORT.search(body)
-        named = named or ((mentioned[1] or mentioned[2]).decode() if mentioned else "")
-        likely = _OLD if name == "ServiceExceptionReport" else _NEW
-        for kind, trust in ((named, 0.8),) if named else zip(likely, (0.5, 0.4), strict=False):
+    elif asked is None and "getcapabilities" not in low:
+        named = first.service if first and first.rule == "endpoint" else _find_mentioned(body)
+        for kind, trust in ((named, 0.8),) if named else zip(order, (0.5, 0.4), strict=False):
             yield ServiceHint(description_url(endpoint, kind), kind, endpoint, "complaint of a service", trust)
-    elif asked[1] in SERVICES and not _names_service(endpoint) and _WRONG_SERVICE.search(body):
-        order = _OLD if name == "ServiceExceptionReport" else _NEW
+    elif asked and asked[1] in SERVICES and not _names_service(endpoint) and _WRONG_SERVICE.search(body):
         at = order.index(asked[1]) + 1 if asked[1] in order else 0
         kind = order[at % len(order)]
         yield ServiceHint(description_url(endpoint, kind), kind, endpoint, f"complaint when asked as {asked[1]}", 0.35)
+
+
+def _find_mentioned(body: bytes) -> str:
+    """The service that an exception report names."""
+    mentioned = _SERVICE_IN_REPORT.search(body)
+    return (mentioned[1] or mentioned[2]).decode() if mentioned else ""
 
 
 def _names_service(endpoint: str) -> bool:

@@ -321,21 +321,26 @@ def strip_request(url: str) -> str:
 
 def find_endpoint(url: str, service: str) -> str:
     """The endpoint to which the description at an address belongs."""
-    head = repair_url(url).partition("#")[0].partition("?")[0]
+    head, _, query = repair_url(url).partition("#")[0].partition("?")
     if service == "ARCGIS" and (found := _REST.match(head)):
         server = _REST_SERVER.match(found[2] or "")
         return f"{found[1]}/{server[1] if server else found[2] or ''}".rstrip("/")
-    # An address that ends in /api is a first page itself, if it describes a service: definitions in OpenAPI do not.
     if service == "OGCAPI":
-        found = None if head.endswith(("/api", "/api/")) else _API.match(head)
-        own = [w for name, w in _split_query(repair_url(url).partition("#")[0].partition("?")[2]) if name == "map"]
-        return (found[1] if found else _API_FORM.sub("", head)) + (f"?{own[0]}" if own else "")
+        return _find_first_page(head, query)
     if service == "STAC" and (found := _STAC_PART.match(head)):
         return found[1]
-    if service in _NAMED_BY_QUERY and (query := repair_url(url).partition("#")[0].partition("?")[2]):
+    if service in _NAMED_BY_QUERY and query:
         kept = [w for name, w in _split_query(query) if name not in _OF_FORM and not name.startswith(SESSIONS)]
         return f"{head}?{'&'.join(kept)}" if kept else head
     return strip_request(url) if service in SERVICES else head
+
+
+def _find_first_page(head: str, query: str) -> str:
+    """The first page of an API of OGC, from the address of one of its pages."""
+    # An address that ends in /api is a first page itself, if it describes a service: definitions in OpenAPI do not.
+    found = None if head.endswith(("/api", "/api/")) else _API.match(head)
+    own = [w for name, w in _split_query(query) if name == "map"]
+    return (found[1] if found else _API_FORM.sub("", head)) + (f"?{own[0]}" if own else "")
 
 
 def keep_form(url: str, asked: str) -> str:
@@ -403,21 +408,17 @@ def _infer_path(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
     pairs = _split_query(query)
     if not path:
         return _infer_host(site, pairs)
-    tile = _TILE.search(low) and ("wmts/" in low or "tms/" in low) and _IN_PATH.match("/" + path) is None
-    if tile or _PICTURE.search(low) or _TEMPLATE.search(path):
+    if _is_tile(path, low):
         return _infer_tile(site, path)
     if low.endswith(".xml") and "capabilities" in low:
-        service = _find_service(path) or next((name.upper() for name in ("wmts", "wms") if name in low), "")
-        normal = urls.normalise(f"{site}/{path}" + (f"?{query}" if query.strip("&") else ""))
-        return (ServiceHint(normal, service, normal, "capabilities file", 0.8),) if normal and service else ()
+        return _infer_file(site, path, query)
     if _DOCUMENT.search(low):
         return ()
     if found := _TMS.match("/" + path):
         return _make("TMS", site + (f"/{path}" if low.endswith("1.0.0/") else found[1]), "endpoint", 0.5)
     if found := _REFLECTED.match(path):
         return _make("WMS", _keep(site, found[1], pairs, request=True), "endpoint", 0.8)
-    service = _find_service(path)
-    if service:
+    if service := _find_service(path):
         # An address that ends in a slash is more often a page about the service than the service.
         trust = 0.35 if path.endswith("/") else 0.7
         return _make(service, _keep(site, path, pairs, request=False), "endpoint", trust)
@@ -426,6 +427,22 @@ def _infer_path(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
         mapped = any(name == "map" for name, _ in pairs) or "ows" in parts or "wxs" in parts
         return _make("WMS", _keep(site, path, pairs, request=False), "shared endpoint", 0.6 if mapped else 0.3)
     return _infer_server(site, path, parts)
+
+
+def _is_tile(path: str, low: str) -> bool:
+    """Whether a path is that of a tile or a picture, or the template of one."""
+    if _PICTURE.search(low) or _TEMPLATE.search(path):
+        return True
+    tiled = _TILE.search(low) is not None and ("wmts/" in low or "tms/" in low)
+    return tiled and _IN_PATH.match("/" + path) is None
+
+
+def _infer_file(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
+    """From the address of capabilities that are kept as a file."""
+    low = path.lower()
+    service = _find_service(path) or next((name.upper() for name in ("wmts", "wms") if name in low), "")
+    normal = urls.normalise(f"{site}/{path}" + (f"?{query}" if query.strip("&") else ""))
+    return (ServiceHint(normal, service, normal, "capabilities file", 0.8),) if normal and service else ()
 
 
 def _infer_host(site: str, pairs: list[tuple[str, str]]) -> tuple[ServiceHint, ...]:
@@ -472,21 +489,30 @@ def _infer_api(site: str, path: str, query: str) -> tuple[ServiceHint, ...]:
     if _DOCUMENT.search(low) and not (low.endswith(("catalog.json", "collection.json")) and "stac" in low):
         return ()
     if found := _API.match("/" + path):
-        formatted = any(name == "f" for name, _ in pairs)
-        told = found[2] or low.endswith("conformance") or "tilematrixsets" in parts
-        if named or told or (formatted and parts[-1] not in ("api", "tiles")):
-            kept = _keep(site, found[1].strip("/"), [pair for pair in pairs if pair[0] in _OF_API], request=True)
-            trust = 0.8 if named or found[2] else 0.5
-            return _make("OGCAPI", kept.rstrip("/"), "collections", trust)
-        return ()
+        told = named or found[2] or low.endswith("conformance") or "tilematrixsets" in parts
+        return _infer_api_page(site, found, pairs, 0.8 if named or found[2] else 0.5, told=bool(told))
     if named:
         own = [pair for pair in pairs if pair[0] != "f"]
         return _make("OGCAPI", _keep(site, path, own, request=False), "endpoint", 0.6)
     if "stac" in parts:
-        # Further below it is as often a tool for catalogues.
-        trust = 0.6 if parts[-1] == "stac" or (parts[-2] == "stac" and _VERSION_PART.fullmatch(parts[-1])) else 0.35
-        return _make("STAC", _keep(site, path, pairs, request=False), "endpoint", trust)
+        return _make("STAC", _keep(site, path, pairs, request=False), "endpoint", _trust_stac(parts))
     return ()
+
+
+def _infer_api_page(
+    site: str, found: re.Match[str], pairs: list[tuple[str, str]], trust: float, *, told: bool
+) -> tuple[ServiceHint, ...]:
+    """From a path such as …/collections; where nothing else tells that it is an API's, a form must be asked for."""
+    formatted = any(name == "f" for name, _ in pairs)
+    if not told and (not formatted or found[0].rstrip("/").endswith(("/api", "/tiles"))):
+        return ()
+    kept = _keep(site, found[1].strip("/"), [pair for pair in pairs if pair[0] in _OF_API], request=True)
+    return _make("OGCAPI", kept.rstrip("/"), "collections", trust)
+
+
+def _trust_stac(parts: list[str]) -> float:
+    """How far a path with the word is a STAC: further below it is as often a tool for catalogues."""
+    return 0.6 if parts[-1] == "stac" or (parts[-2] == "stac" and _VERSION_PART.fullmatch(parts[-1])) else 0.35
 
 
 def _infer_rest(site: str, found: re.Match[str]) -> tuple[ServiceHint, ...]:

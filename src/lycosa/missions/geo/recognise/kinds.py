@@ -67,6 +67,8 @@ _CLASS = re.compile(r"(?:https?://|urn:)\S{1,300}?[/:](?:conf|req)[/:]\S{1,300}"
 _CONFORMANCE = re.compile(r"/conformance(?:\.json|/)?(?:\?|$)")
 _OFFERED = "items data coverage coverages tiles map tilesets-vector tilesets-map schema"
 _ITEM_RELATIONS = frozenset(_OFFERED.split())
+#: What the first page of an API links to, one of these at least.
+_OF_FIRST_PAGE = frozenset(("service-desc", "service-doc", "data", "processes", "collections"))
 
 
 class Opening(Struct):
@@ -393,22 +395,26 @@ def _name_arcgis(keys: Keys) -> str | None:
     number = bytes(keys.current_version).decode("ascii", "replace")
     version = number if _VERSION.fullmatch(number) else ""
     if text_of(keys.type) in _LAYER_TYPES and bytes(keys.id):
-        if version or bytes(keys.geometry_type) or bytes(keys.drawing_info) or bytes(keys.fields):
-            return _versioned("arcgis:layer", version)
-        return None
+        told = version or bytes(keys.geometry_type) or bytes(keys.drawing_info) or bytes(keys.fields)
+        return _versioned("arcgis:layer", version) if told else None
     if _starts(keys.services, b"[") and (version or (_starts(keys.folders, b"[") and _lists_servers(keys.services))):
         return _versioned("arcgis:directory", version)
-    described = bytes(keys.service_description) or bytes(keys.map_name)
     if version and _starts(keys.tiles, b"["):
         return _versioned("arcgis:vectortileserver", version)
     listed = _starts(keys.layers, b"[") or _starts(keys.tables, b"[") or bytes(keys.pixel_type)
-    if not (described and (version or listed)) and not (version and listed):
+    described = bytes(keys.service_description) or bytes(keys.map_name)
+    if sum(map(bool, (version, listed, described))) < 2:
         return None
+    return _versioned(f"arcgis:{_name_server(keys)}", version)
+
+
+def _name_server(keys: Keys) -> str:
+    """Which service of ArcGIS has these keys; a plain one where they leave it open."""
     if bytes(keys.pixel_type):
-        return _versioned("arcgis:imageserver", version)
-    if not bytes(keys.map_name):
-        return _versioned("arcgis:featureserver" if bytes(keys.sync_enabled) else "arcgis:service", version)
-    return _versioned("arcgis:mapserver", version)
+        return "imageserver"
+    if bytes(keys.map_name):
+        return "mapserver"
+    return "featureserver" if bytes(keys.sync_enabled) else "service"
 
 
 def _lists_servers(raw: Raw) -> bool:
@@ -435,21 +441,27 @@ def _name_api(keys: Keys, url: str) -> str | None:
         if version := _find_stac(keys.collections):
             return _versioned("stac:collections", version)
         return "ogcapi:collections" if relations or _is_offering(keys.collections) else None
-    if _starts(keys.processes, b"[") and _is_offering(keys.processes):
-        return "ogcapi:processes"
-    if _starts(keys.matrix_sets, b"[") and _lists_matrix_sets(keys.matrix_sets):
-        return "ogcapi:tilematrixsets"
-    if _starts(keys.tilesets, b"[") and _lists_tilesets(keys.tilesets):
-        return "ogcapi:tilesets"
-    described = "service-desc" in relations or "service-doc" in relations
-    if ("conformance" in relations or _starts(keys.conforms, b"[")) and (
-        described or "data" in relations or "processes" in relations or "collections" in relations
-    ):
+    if kind := _name_list(keys):
+        return kind
+    conforms = _starts(keys.conforms, b"[")
+    if (conforms or "conformance" in relations) and not _OF_FIRST_PAGE.isdisjoint(relations):
         return "ogcapi:landing"
-    if _starts(keys.conforms, b"[") and not bytes(keys.id) and _lists_classes(keys.conforms, url):
+    if conforms and not bytes(keys.id) and _lists_classes(keys.conforms, url):
         return "ogcapi:conformance"
-    if bytes(keys.id) and (_starts(keys.extent, b"{") or bytes(keys.item_type) or _starts(keys.crs, b"[")):
-        return "ogcapi:collection" if not _ITEM_RELATIONS.isdisjoint(relations) else None
+    placed = _starts(keys.extent, b"{") or bytes(keys.item_type) or _starts(keys.crs, b"[")
+    offered = bytes(keys.id) and placed and not _ITEM_RELATIONS.isdisjoint(relations)
+    return "ogcapi:collection" if offered else None
+
+
+def _name_list(keys: Keys) -> str | None:
+    """The kind of a list of processes, tile matrix sets or sets of tiles."""
+    for raw, is_list, kind in (
+        (keys.processes, _is_offering, "ogcapi:processes"),
+        (keys.matrix_sets, _lists_matrix_sets, "ogcapi:tilematrixsets"),
+        (keys.tilesets, _lists_tilesets, "ogcapi:tilesets"),
+    ):
+        if _starts(raw, b"[") and is_list(raw):
+            return kind
     return None
 
 
