@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,9 @@ log-level = 1;
 period = 72;
 </recrawling-options>
 """
+
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def lycosa(*arguments: str, cwd: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -297,6 +301,25 @@ def test_no_command_shows_the_verbs() -> None:
     help_text = lycosa("--help").stdout
     assert all(f"  {verb} " in help_text for verb in VERBS)
     assert lycosa("--version").stdout.startswith("lycosa ")
+
+
+def test_the_help_has_groups_and_names_their_tours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Verbs stand in groups by what one wants, then by mission; 80 columns hold each line; every tour is there."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert [title.partition(" (")[0] for title in titles] == [
+        "Options:", "Collect", "Look", "Take out", "Keep in order", "Mission mirror:", "Mission geo", "Mission xml",
+        "Mission documents", "Mission records",
+    ]  # fmt: skip
+    tours = re.findall(r"\((docs/[^)]*)\):", text)
+    assert len(tours) == 8 and all((ROOT / tour).is_file() for tour in tours)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    geo = text[text.index("Mission geo") : text.index("Mission xml")]
+    assert "  crawl geo  " in geo and "  check-services  " in geo
 
 
 def fail_with(problem: BaseException) -> click.Command:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import TextIOWrapper
+from typing import NamedTuple
 
 import click
 
@@ -20,24 +21,58 @@ from lycosa.missions import registry
 from lycosa.missions.manifest import load_attribute
 from lycosa.version import __version__
 
-_CORE = {
-    "crawl": "lycosa.cli.crawl:crawl",
-    "check": "lycosa.cli.check:check",
-    "extract": "lycosa.cli.extract:extract",
-    "analyse": "lycosa.cli.analyse:analyse",
-    "status": "lycosa.cli.status:status",
-    "serve": "lycosa.cli.serve:serve",
-    "changes": "lycosa.cli.changes:changes",
-    "search": "lycosa.cli.search:search",
-    "query": "lycosa.cli.query:query",
-    "why": "lycosa.cli.why:why",
-    "report": "lycosa.cli.report:report",
-    "export": "lycosa.cli.export:export",
-    "merge": "lycosa.cli.merge:merge",
-    "copy": "lycosa.cli.copy:copy",
-    "verify": "lycosa.cli.verify:verify",
-    "thesaurus": "lycosa.cli.thesaurus:thesaurus",
-}
+
+class VerbGroup(NamedTuple):
+    """Verbs that stand together in the help, and the page that shows them at work."""
+
+    title: str
+    tour: str
+    verbs: Mapping[str, str]  # the word on the command line, and its function
+
+
+GROUPS = (
+    VerbGroup(
+        "Collect",
+        "docs/howto.md",
+        {
+            "crawl": "lycosa.cli.crawl:crawl",
+            "check": "lycosa.cli.check:check",
+            "thesaurus": "lycosa.cli.thesaurus:thesaurus",
+        },
+    ),
+    VerbGroup(
+        "Look",
+        "docs/serve.md",
+        {
+            "status": "lycosa.cli.status:status",
+            "serve": "lycosa.cli.serve:serve",
+            "search": "lycosa.cli.search:search",
+            "query": "lycosa.cli.query:query",
+            "why": "lycosa.cli.why:why",
+            "changes": "lycosa.cli.changes:changes",
+            "report": "lycosa.cli.report:report",
+        },
+    ),
+    VerbGroup(
+        "Take out",
+        "docs/quarries.md",
+        {
+            "extract": "lycosa.cli.extract:extract",
+            "analyse": "lycosa.cli.analyse:analyse",
+            "export": "lycosa.cli.export:export",
+        },
+    ),
+    VerbGroup(
+        "Keep in order",
+        "docs/reliability.md",
+        {
+            "verify": "lycosa.cli.verify:verify",
+            "merge": "lycosa.cli.merge:merge",
+            "copy": "lycosa.cli.copy:copy",
+        },
+    ),
+)
+_CORE = {verb: function for group in GROUPS for verb, function in group.verbs.items()}
 #: The verbs in the order of the help, each with its function: those of the core, then those of our missions.
 VERBS = {**_CORE, **registry.verbs(registry.ours())}
 
@@ -50,6 +85,28 @@ class Program(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_all_verbs())
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs in groups, then each mission with what it hunts and its own verbs."""
+        sections = list(self._help_sections(ctx))
+        width = max(len(word) for _, rows in sections for word, _ in rows)
+        for title, rows in sections:
+            with formatter.section(title):
+                formatter.write_dl([(f"{word:{width}}", text) for word, text in rows])
+
+    def _help_sections(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        for group in GROUPS:
+            yield f"{group.title} ({group.tour})", [self._help_row(ctx, verb) for verb in group.verbs]
+        for mission in registry.every():
+            tour = f" ({mission.tour})" if mission.tour else ""
+            about = f"{mission.summary[:1].upper()}{mission.summary[1:]}." if mission.summary else ""
+            verbs = [verb for verb in registry.verbs([mission]) if verb not in _CORE]
+            rows = [self._help_row(ctx, verb) for verb in verbs]
+            yield f"Mission {mission.name}{tour}", [(f"crawl {mission.name}", about), *rows]
+
+    def _help_row(self, ctx: click.Context, verb: str) -> tuple[str, str]:
+        command = self.get_command(ctx, verb)
+        return verb, command.get_short_help_str(limit=100) if command is not None else ""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = VERBS.get(cmd_name) or _all_verbs().get(cmd_name)
@@ -119,6 +176,8 @@ def program(debug: bool) -> None:
     lycosa crawl https://example.org/        collect a site into ./collection
     lycosa status                            what is in it
     lycosa export mirror -o site             its pages as files
+
+    Each COMMAND --help shows its options; docs/commands.md has examples of all.
     """
 
 

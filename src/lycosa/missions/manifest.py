@@ -75,6 +75,8 @@ class MissionManifest(Struct, frozen=True, kw_only=True):
     name: str
     #: What it is for, in one line.
     summary: str = ""
+    #: The page that shows it at work, which the help names: a file of the documentation, or an address.
+    tour: str = ""
 
     # Settings
 

@@ -11,6 +11,7 @@ _VIEWS = "lycosa.missions.documents.web.views"
 MANIFEST = MissionManifest(
     name="documents",
     summary="every document of the seeds' sites, with its title, authors, affiliations and addresses",
+    tour="docs/documents.md",
     defaults=Path(__file__).with_name("documents.toml"),
     settings="lycosa.missions.documents.settings:DocumentSettings",
     read_settings="lycosa.missions.documents.parameters:read_parameters",

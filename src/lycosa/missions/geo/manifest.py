@@ -11,6 +11,7 @@ _VIEWS = "lycosa.missions.geo.web.views"
 MANIFEST = MissionManifest(
     name="geo",
     summary="every OGC service that the seeds lead to, with the documents in which they describe themselves",
+    tour="docs/geo.md",
     defaults=Path(__file__).with_name("geo.toml"),
     quarry="lycosa.missions.geo.quarry:Geo",
     former_quarries=("lycosa.missions.geo:Geo", "lycosa.missions.geo.quarry:Geo"),

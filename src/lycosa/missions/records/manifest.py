@@ -11,6 +11,7 @@ _VIEWS = "lycosa.missions.records.web.views"
 MANIFEST = MissionManifest(
     name="records",
     summary="the articles of the seeds' sites as records: text without boilerplate, title, authors, date, language",
+    tour="docs/records.md",
     defaults=Path(__file__).with_name("records.toml"),
     settings="lycosa.missions.records.settings:RecordsSettings",
     complete_settings="lycosa.missions.records.site_description:complete_description",

@@ -11,6 +11,7 @@ _VIEWS = "lycosa.missions.xml.web.views"
 MANIFEST = MissionManifest(
     name="xml",
     summary="the XML family whole, and of everything else only the links",
+    tour="docs/xml.md",
     defaults=Path(__file__).with_name("xml.toml"),
     quarry="lycosa.missions.xml.quarry:Xml",
     former_quarries=("lycosa.missions.xml.quarry:Xml",),
