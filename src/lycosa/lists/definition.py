@@ -6,7 +6,7 @@ database a mission opens for it (`TableList`). Both have the same page, the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,8 @@ class TableList(ListDefinition, frozen=True, kw_only=True):
     json: frozenset[str] = frozenset()  # columns that hold JSON
     flags: frozenset[str] = frozenset()  # columns that hold 0 and 1 for no and yes
     query: Callable[..., Any] | None = None  # a class that extends `TableQuery`, and knows more of these items
+    #: Reads the query of an address of an earlier version.
+    read_former: Callable[[Mapping[str, Sequence[str]]], Mapping[str, Sequence[str]]] | None = None
     more: Callable[[Any], Mapping[str, Any]] | None = None  # what the page of a request shows beside the list
 
 

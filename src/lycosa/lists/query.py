@@ -98,7 +98,7 @@ def read_choice(one: ListDefinition, query: Mapping[str, Sequence[str]]) -> Choi
     """Read what an address asks for; UsageError names what it may ask for."""
     filters = {}
     for facet in one.filters:
-        if values := tuple(value for value in query.get(facet, ()) if value):
+        if values := tuple(value for value in query.get(facet, ()) if value.strip()):
             if len(values) > 50:
                 raise UsageError(f"{facet} is given {len(values)} times; allowed: 50.")
             filters[facet] = tuple(dict.fromkeys(_stored(one, facet, value) for value in values))

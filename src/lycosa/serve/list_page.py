@@ -138,6 +138,8 @@ def download(request: PageRequest) -> Response:
 def show_list(request: PageRequest, one: ListDefinition) -> View | Response:
     """A list as the address selects and sorts it."""
     query = _read_query(request)
+    if isinstance(one, TableList) and one.read_former is not None:
+        query = one.read_former(query)
     choice = read_choice(one, query)
     state = request.server_state.indexing.prepare(request.folder) if isinstance(one, IndexedList) else None
     if state is not None:
@@ -187,7 +189,7 @@ def _send_file(request: PageRequest, one: ListDefinition, choice: Choice) -> Res
     return send_rows(rows(), columns, request.file_type, name=f"{request.label.replace('/', '-')}-{one.name}")
 
 
-def _read_query(request: PageRequest) -> dict[str, list[str]]:
+def _read_query(request: PageRequest) -> Mapping[str, Sequence[str]]:
     """The query of an address, each name with all its values."""
     found: dict[str, list[str]] = {}
     for name, value in request.query.multi_items():
@@ -200,7 +202,7 @@ def _make_view(
     one: ListDefinition,
     choice: Choice,
     page: ListPage,
-    query: Mapping[str, list[str]],
+    query: Mapping[str, Sequence[str]],
     *,
     is_current: bool,
     state: IndexState | None,

@@ -7,6 +7,7 @@ from pathlib import Path
 from lycosa.missions.manifest import MissionManifest, WebPage
 
 _VIEWS = "lycosa.missions.xml.web.views"
+_LISTS = "lycosa.missions.xml.web.lists"
 
 MANIFEST = MissionManifest(
     name="xml",
@@ -21,10 +22,10 @@ MANIFEST = MissionManifest(
     graph="lycosa.missions.xml.graph:find_graph",
     pages=(
         WebPage("", f"{_VIEWS}:show_report", "XML"),
-        WebPage("documents", f"{_VIEWS}:show_documents", "Documents"),
+        WebPage("documents", f"{_LISTS}:DOCUMENTS", "Documents"),
         WebPage("document", f"{_VIEWS}:show_document"),
-        WebPage("schemas", f"{_VIEWS}:show_schemas", "Schemas"),
-        WebPage("groups", f"{_VIEWS}:show_groups", "Collections"),
+        WebPage("schemas", f"{_LISTS}:SCHEMAS", "Schemas"),
+        WebPage("groups", f"{_LISTS}:GROUPS", "Collections"),
         WebPage("file", "lycosa.missions.xml.web.export_files:send_file", has_twin=False),
     ),
 )

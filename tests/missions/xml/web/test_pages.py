@@ -45,7 +45,10 @@ def test_documents_are_filtered(client: ServeClient) -> None:
         "http://xml.test/books/loans.xml",
         "http://xml.test/books/spiders.xml",
     ]
-    assert any(value["value"] == "invalid" for value in twin["facets"]["validity"])
+    facets = {facet["name"]: facet["values"] for facet in twin["facets"]}
+    assert any(value["value"] == "invalid" for value in facets["validity"])
+    two = client.get(f"{PAGE}documents.json?validity=valid&validity=invalid").json
+    assert two["total"] == sum(value["count"] for value in facets["validity"] if value["value"] in ("valid", "invalid"))
     assert client.get(f"{PAGE}documents.json?q=spiders+books").json["total"] == 1
     assert client.get(f"{PAGE}documents.json?kind=x';DROP+TABLE+document").json["total"] == 0
 
@@ -93,8 +96,8 @@ def test_schemas_come_by_their_use(client: ServeClient) -> None:
 
 def test_collections_lead_to_their_documents(client: ServeClient) -> None:
     """Each cluster of the analysis with its collections."""
-    twin = client.get(f"{PAGE}groups.json").json
-    kinds = {row["name"]: row["documents"] for row in twin["clusters"]["kind"]}
+    twin = client.get(f"{PAGE}groups.json?cluster=kind").json
+    kinds = {row["name"]: row["documents"] for row in twin["groups"]}
     assert kinds["xsd"] == 2
     assert client.get(f"{PAGE}documents.json?cluster=kind&collection=xsd").json["total"] == 2
 

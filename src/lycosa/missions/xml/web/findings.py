@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,14 @@ from msgspec import Struct
 
 from lycosa.analysis.store import NAME, find_mission, open_readonly
 from lycosa.collection.side_database import translated
-from lycosa.missions.xml.closure import GRAMMARS, NEEDS, UNCHECKED, quote
+from lycosa.missions.xml.closure import NEEDS, UNCHECKED, quote
 from lycosa.missions.xml.report import FAMILY
 
 #: Documents that a closure is followed to on a page.
 _MOST_NEEDED = 2_000
 #: What validity is called where nothing was checked.
-_VALIDITY = f"coalesce(nullif(validity, ''), iif(kind IN ({quote(UNCHECKED)}), 'not checked', 'no schema'))"
-_COLUMNS = f"id, url, kind, bytes, root, namespace, {_VALIDITY}, closure, closure_size, missing, well_formed"
-#: Facets of a list, by the name in the address, with what they are of.
-FACETS = {"kind": "kind", "validity": _VALIDITY, "closure": "closure", "host": "host", "namespace": "namespace"}
-_MOST_VALUES = 30
+VALIDITY = f"coalesce(nullif(validity, ''), iif(kind IN ({quote(UNCHECKED)}), 'not checked', 'no schema'))"
+_COLUMNS = f"id, url, kind, bytes, root, namespace, {VALIDITY}, closure, closure_size, missing, well_formed"
 
 
 class XmlRow(Struct, frozen=True):
@@ -40,15 +37,13 @@ class XmlRow(Struct, frozen=True):
     closure_size: int
     missing: int
     well_formed: bool | None
-    uses: int = 0  # documents that are checked against it, where that was asked for
 
 
 class FindingCount(Struct, frozen=True):
-    """A value of a facet, and how many documents have it."""
+    """A value, and how many documents have it."""
 
     value: str
     count: int
-    chosen: bool = False
 
 
 class TypedLinkRow(Struct, frozen=True):
@@ -66,32 +61,21 @@ class XmlFindings:
     """The analysis of a collection, open for reading."""
 
     def __init__(self, db: apsw.Connection, path: Path) -> None:
-        self._db = db
-        self._path = path
+        self.db = db
+        self.path = path
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with translated(self._path):
-            return list(self._db.execute(sql, values))
+        with translated(self.path):
+            return list(self.db.execute(sql, values))
 
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
-        with translated(self._path):
-            return self._db.execute(sql, values).get
+        with translated(self.path):
+            return self.db.execute(sql, values).get
 
     def documents(self, where: str, values: Sequence[Any], *, limit: int, offset: int = 0) -> list[XmlRow]:
         """Documents that fit a condition, in the order of their addresses."""
         sql = f"SELECT {_COLUMNS} FROM document WHERE {where} ORDER BY url, id LIMIT ? OFFSET ?"
         return [_make_row(row) for row in self.rows(sql, [*values, limit, offset])]
-
-    def schemas(self, where: str, values: Sequence[Any], *, limit: int, offset: int = 0) -> list[XmlRow]:
-        """Schemas and the like, those first that most documents are checked against."""
-        sql = f"""
-            WITH used AS (
-                SELECT root.value AS schema, count(*) AS uses FROM document
-                JOIN grammar ON grammar.id = document.schema, json_each(grammar.roots) AS root GROUP BY 1)
-            SELECT {_COLUMNS}, coalesce(uses, 0) FROM document LEFT JOIN used ON used.schema = document.id
-            WHERE kind IN ({quote(GRAMMARS)}) AND {where} ORDER BY coalesce(uses, 0) DESC, closure_size DESC, url
-            LIMIT ? OFFSET ?"""
-        return [_make_row(row[:-1], uses=row[-1]) for row in self.rows(sql, [*values, limit, offset])]
 
     def of_ids(self, numbers: Iterable[int]) -> list[XmlRow]:
         """Documents by their numbers."""
@@ -100,19 +84,6 @@ class XmlFindings:
 
     def count(self, where: str, values: Sequence[Any]) -> int:
         return int(self.value(f"SELECT count(*) FROM document WHERE {where}", values))
-
-    def facets(self, chosen: Mapping[str, str], base: str, values: Sequence[Any]) -> dict[str, list[FindingCount]]:
-        """The commonest values of each facet among the documents that fit all others."""
-        found = {}
-        for name, column in FACETS.items():
-            where, more = combine({key: value for key, value in chosen.items() if key != name})
-            sql = f"""SELECT coalesce({column}, ''), count(*) FROM document WHERE {base} AND {where}
-                      GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_MOST_VALUES}"""
-            rows = [(str(row[0]), int(row[1])) for row in self.rows(sql, [*values, *more])]
-            if (wanted := chosen.get(name)) and wanted not in dict(rows):
-                rows.append((wanted, 0))
-            found[name] = [FindingCount(value, count, value == wanted) for value, count in rows if value]
-        return found
 
     def find(self, number: int, url: str) -> int | None:
         """The document of a number, or at an address."""
@@ -139,12 +110,6 @@ class XmlFindings:
         return list(seen)[1:], list(missing), not level
 
 
-def combine(chosen: Mapping[str, str]) -> tuple[str, list[str]]:
-    """The condition of chosen facets, and its values."""
-    parts = [f"coalesce({FACETS[name]}, '') = ?" for name, value in chosen.items() if value]
-    return " AND ".join(parts) or "1", [value for value in chosen.values() if value]
-
-
 @contextmanager
 def open_findings(folder: Path, mission: str) -> Iterator[XmlFindings | None]:
     """The analysis of a collection by a mission; None where there is none."""
@@ -155,7 +120,7 @@ def open_findings(folder: Path, mission: str) -> Iterator[XmlFindings | None]:
         yield XmlFindings(db, folder / NAME) if find_mission(db) == mission else None
 
 
-def _make_row(row: tuple[Any, ...], uses: int = 0) -> XmlRow:
+def _make_row(row: tuple[Any, ...]) -> XmlRow:
     number, url, kind, size, root, space, validity, closure, closure_size, missing, well_formed = row
     return XmlRow(
         id=number,
@@ -169,5 +134,4 @@ def _make_row(row: tuple[Any, ...], uses: int = 0) -> XmlRow:
         closure_size=closure_size or 0,
         missing=missing or 0,
         well_formed=None if well_formed is None else bool(well_formed),
-        uses=uses,
     )

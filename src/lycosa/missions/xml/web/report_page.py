@@ -7,7 +7,7 @@ from msgspec import Struct
 from lycosa.missions.xml.repair import CODES
 from lycosa.missions.xml.report import FAMILY
 from lycosa.missions.xml.web.finding_words import WORDS
-from lycosa.missions.xml.web.findings import FACETS, FindingCount, XmlFindings
+from lycosa.missions.xml.web.findings import VALIDITY, FindingCount, XmlFindings
 
 _TOP = 15
 _ROWS = 100
@@ -132,7 +132,7 @@ def _count_kinds(found: XmlFindings) -> list[KindRow]:
             WHERE {FAMILY} GROUP BY kind ORDER BY count(*) DESC, kind"""
     )
     validity: dict[str, dict[str, int]] = {}
-    sql = f"SELECT kind, {FACETS['validity']}, count(*) FROM document WHERE {FAMILY} GROUP BY 1, 2"
+    sql = f"SELECT kind, {VALIDITY}, count(*) FROM document WHERE {FAMILY} GROUP BY 1, 2"
     counted = {(kind, word): count for kind, word, count in found.rows(sql)}
     for kind, *_ in rows:
         validity[kind] = {word: counted[kind, word] for word in WORDS if (kind, word) in counted}

@@ -1,0 +1,153 @@
+"""Lists of an analysis: the documents of the family, the schemas among them, and the collections they were put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from msgspec import Struct
+
+from lycosa.collection.collection import Collection
+from lycosa.lists.definition import OpenTable, TableList
+from lycosa.missions.web import mark
+from lycosa.missions.xml.closure import GRAMMARS, quote
+from lycosa.missions.xml.quarry import Xml
+from lycosa.missions.xml.report import FAMILY
+from lycosa.missions.xml.web.findings import VALIDITY, open_findings
+
+_COLUMNS = (
+    "id", "url", "kind", "bytes", "root", "namespace", "validity", "closure", "closure_size", "missing", "well_formed",
+    "host",
+)  # fmt: skip
+_ITEM = f"""id AS n, id, url, kind, bytes, root, namespace, {VALIDITY} AS validity, closure, closure_size, missing,
+            well_formed, host"""
+#: How many documents are checked against each schema.
+_USED = """
+CREATE TEMP TABLE used AS
+    SELECT root.value AS schema, count(*) AS uses FROM document
+    JOIN grammar ON grammar.id = document.schema, json_each(grammar.roots) AS root GROUP BY 1;
+CREATE UNIQUE INDEX temp.used_by ON used (schema)"""
+_GROUPS = """
+CREATE TEMP TABLE found_group AS
+    SELECT row_number() OVER () AS n, cluster, collection AS name, count(*) AS documents, total(bytes) AS bytes
+    FROM membership JOIN document ON document.id = membership.document GROUP BY cluster, collection"""
+#: Between a cluster and a collection of it, where both are one value.
+BETWEEN = ": "
+
+
+class NoFindings(Struct, frozen=True):
+    """A collection that was not analysed."""
+
+    analysed: bool = False
+
+
+NOT_ANALYSED = ("not_analysed.html", NoFindings())
+
+
+def _open(prepare: str = "") -> Callable[[Collection], AbstractContextManager[OpenTable | None]]:
+    """Opens the analysis of a collection, with a table of the moment."""
+
+    @contextmanager
+    def open_table(collection: Collection) -> Iterator[OpenTable | None]:
+        with open_findings(collection.path, Xml.name) as found:
+            if found is not None and prepare:
+                found.db.execute(prepare)
+            yield None if found is None else OpenTable(found.db, found.path)
+
+    return open_table
+
+
+def _read_former(query: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    """A cluster and its collection are one value."""
+    cluster, name = ((query.get(each) or ("",))[-1] for each in ("cluster", "collection"))
+    return {**query, "group": [*query.get("group", ()), f"{cluster}{BETWEEN}{name}"]} if cluster else query
+
+
+_LABELS = {
+    "url": mark("Document"),
+    "bytes": mark("Size"),
+    "root": mark("Root element"),
+    "namespace": mark("Namespace"),
+    "validity": mark("Validity"),
+    "closure": mark("Closure"),
+    "closure_size": mark("Documents that it needs"),
+    "missing": mark("Missing"),
+    "well_formed": mark("Well-formed"),
+    "uses": mark("Uses the namespace"),
+    "group": mark("Collection"),
+}
+_KEYS = {
+    "url": "TEXT",
+    "kind": "TEXT",
+    "root": "TEXT",
+    "validity": "TEXT",
+    "closure_size": "INTEGER",
+    "bytes": "INTEGER",
+}
+
+DOCUMENTS = TableList(
+    name="documents",
+    title=mark("Documents"),
+    search=mark("Words in the address"),
+    template="xml_lists.html",
+    labels=_LABELS,
+    columns=_COLUMNS,
+    shown=("url", "kind", "root", "validity", "closure", "bytes"),
+    facets=("kind", "validity", "closure", "host", "namespace", "uses", "group"),
+    keys=_KEYS,
+    sort="url",
+    numbers=frozenset({"bytes", "closure_size", "missing"}),
+    page_size=100,
+    open=_open(),
+    absent=NOT_ANALYSED,
+    items=f"(SELECT {_ITEM} FROM document WHERE {FAMILY})",
+    many={
+        "uses": "SELECT document AS n, value FROM facet WHERE name = 'uses'",
+        "group": f"SELECT document AS n, cluster || '{BETWEEN}' || collection AS value FROM membership",
+    },
+    text="lower(item.url)",
+    flags=frozenset({"well_formed"}),
+    read_former=_read_former,
+)
+
+SCHEMAS = TableList(
+    name="schemas",
+    title=mark("Schemas"),
+    search=mark("Words in the address"),
+    template="xml_lists.html",
+    labels={**_LABELS, "url": mark("Schema"), "uses": mark("Documents checked against it")},
+    columns=(*_COLUMNS, "uses"),
+    shown=("url", "kind", "validity", "closure", "uses"),
+    facets=("kind", "validity", "closure", "host"),
+    keys={**_KEYS, "uses": "INTEGER"},
+    sort="-uses",
+    numbers=frozenset({"bytes", "closure_size", "missing", "uses"}),
+    page_size=100,
+    open=_open(_USED),
+    absent=NOT_ANALYSED,
+    items=f"""(SELECT {_ITEM}, coalesce(uses, 0) AS uses FROM document LEFT JOIN used ON used.schema = document.id
+               WHERE kind IN ({quote(GRAMMARS)}))""",
+    text="lower(item.url)",
+    flags=frozenset({"well_formed"}),
+)
+
+GROUPS = TableList(
+    name="groups",
+    title=mark("Collections"),
+    search=mark("Words of the name"),
+    template="xml_lists.html",
+    labels={
+        "name": mark("Collection"), "cluster": mark("Sorted by"), "documents": mark("Documents"), "bytes": mark("Size"),
+    },
+    columns=("name", "cluster", "documents", "bytes"),
+    shown=("name", "cluster", "documents", "bytes"),
+    facets=("cluster",),
+    keys={"name": "TEXT", "documents": "INTEGER", "bytes": "INTEGER"},
+    sort="-documents",
+    numbers=frozenset({"documents", "bytes"}),
+    page_size=100,
+    open=_open(_GROUPS),
+    absent=NOT_ANALYSED,
+    items="found_group",
+    text="lower(item.name)",
+)  # fmt: skip
