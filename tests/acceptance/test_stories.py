@@ -12,8 +12,7 @@ from support.told_stories import FLOOD, FLOOD_EN, article, filled_store
 
 from lycosa.missions.records.database import NewRecord, open_store
 from lycosa.missions.records.stories import refresh_stories
-from lycosa.missions.records.stories.impact import find_stories, measure_impact
-from lycosa.missions.records.stories.impact_page import write_impact
+from lycosa.missions.records.stories.impact import find_stories, measure_impact, write_impact
 from lycosa.render.browser_discovery import find_browser
 
 SEAT = find_browser()

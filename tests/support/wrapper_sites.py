@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lycosa.missions.records.learning import Example, learn
+from lycosa.missions.records.learning.learner import count
 from lycosa.missions.records.learning.places import fold
-from lycosa.missions.records.learning.selection import count
 from lycosa.parse import Doc, read
 
 

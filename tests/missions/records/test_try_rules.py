@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lycosa.errors import Partial, UsageError
-from lycosa.missions.records.cli.try_rules import try_rules
+from lycosa.missions.records.cli.rules import try_rules
 
 SCHEMA = """[schema]
 name = "book"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lycosa.missions.records.alerts.difference import as_text, compare_texts
-from lycosa.missions.records.value_text import name_record, show_value
+from lycosa.missions.records.field_roles import name_record, show_value
 
 
 def test_values_are_shown_as_they_are_written() -> None:

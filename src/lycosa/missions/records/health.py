@@ -21,9 +21,8 @@ from lycosa.config.mission_settings import read_own
 from lycosa.errors import LycosaError
 from lycosa.missions.records.converters import convert
 from lycosa.missions.records.database.store import RecordStore, open_store
-from lycosa.missions.records.learning.execution import run_field
 from lycosa.missions.records.learning.learner import Example, learn
-from lycosa.missions.records.learning.places import PageIndex, fold
+from lycosa.missions.records.learning.places import PageIndex, fold, run_field
 from lycosa.missions.records.settings import RecordsSettings
 from lycosa.output.wording import counted
 from lycosa.parse import Doc

@@ -18,8 +18,7 @@ from msgspec import Struct
 from turbohtml import Element
 
 from lycosa.errors import UsageError
-from lycosa.missions.records.rules import Rule, RuleMatch, RuleScope
-from lycosa.missions.records.source_places import SourceMap
+from lycosa.missions.records.rules import Rule, RuleMatch, RuleScope, SourceMap
 from lycosa.model import Link
 from lycosa.parse import Doc
 

@@ -11,7 +11,7 @@ from lycosa.missions.api import FinishedRound
 from lycosa.missions.records.alerts import alert_run as alerts
 from lycosa.missions.records.database import open_store
 from lycosa.missions.records.health import refresh_and_watch
-from lycosa.missions.records.reports import digest_delivery as digests
+from lycosa.missions.records.reports import digest_output as digests
 from lycosa.missions.records.stories import refresh_stories
 
 

@@ -23,8 +23,8 @@ from lycosa.collection.lock import lock
 from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog
 from lycosa.missions.records.alerts.alert_run import tell_alerts
 from lycosa.missions.records.alerts.difference import Part, as_text
-from lycosa.missions.records.alerts.record_watch import RecordWatch
 from lycosa.missions.records.alerts.settings import read_alerts
+from lycosa.missions.records.alerts.watches import RecordWatch
 from lycosa.missions.records.database import NewRecord, open_store
 from lycosa.missions.records.delivery import Outbox
 from lycosa.missions.records.readers import load_readers

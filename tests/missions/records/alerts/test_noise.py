@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.missions.records.alerts.difference import compare_texts, is_same
-from lycosa.missions.records.alerts.noise import fold_line, fold_lines
+from lycosa.missions.records.alerts.difference import compare_texts, fold_line, fold_lines, is_same
 
 DAY = 86_400.0
 BEFORE = datetime.datetime(2026, 3, 4, 8, tzinfo=datetime.UTC).timestamp()

@@ -9,7 +9,7 @@ from support.mail_servers import slow_server
 from support.webhook_server import webhook_server
 
 from lycosa.missions.records.delivery import Message, WebhookSettings
-from lycosa.missions.records.delivery.webhook import Webhooks
+from lycosa.missions.records.delivery.channels import Webhooks
 
 OPEN = WebhookSettings(allow_private=("127.0.0.1",), timeout_s=1.0)
 

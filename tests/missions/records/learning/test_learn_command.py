@@ -12,7 +12,7 @@ from support.loopback import Web
 from support.loopback import html as html_page
 
 from lycosa.errors import UsageError
-from lycosa.missions.records.cli.learn import learn
+from lycosa.missions.records.cli.rules import learn
 
 
 def write_examples(folder: Path, count: int) -> Path:

@@ -13,7 +13,7 @@ from support.record_stores import AT, NASTY, filled_store, make_article
 
 from lycosa import Collection
 from lycosa.missions.records.delivery import Outbox
-from lycosa.missions.records.reports.digest_delivery import after_round
+from lycosa.missions.records.reports.digest_output import after_round
 
 
 def write_readers(folder: Path, port: int = 1, *, more: str = "", report: str = "digest") -> str:

@@ -11,10 +11,9 @@ from support.record_stores import NASTY, filled_store, make_article
 
 from lycosa.errors import UsageError
 from lycosa.missions.records.database import NewRecord
-from lycosa.missions.records.reports import report_query
+from lycosa.missions.records.reports import report_file
 from lycosa.missions.records.reports.report_file import load_report
-from lycosa.missions.records.reports.template_engine import escape_markdown, render, web_address
-from lycosa.missions.records.reports.template_process import render_apart
+from lycosa.missions.records.reports.template_engine import escape_markdown, render, render_apart, web_address
 
 ALBUM = NewRecord(
     kind="album",
@@ -130,7 +129,7 @@ def test_queries_can_only_read_for_a_short_time(tmp_path: Path, sql: str, said: 
     """Whatever a report file says."""
     with filled_store(tmp_path / "c", ALBUM) as store:
         with pytest.raises(UsageError, match=said):
-            report_query.run_query(store.path, sql, {}, seconds=0.3)
+            report_file.run_query(store.path, sql, {}, seconds=0.3)
         assert [record.kind for record in store.records()] == ["album"]
 
 

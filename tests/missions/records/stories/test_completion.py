@@ -8,8 +8,7 @@ from support.told_stories import AT, FLOOD, FLOOD_EN, OTHER, article, filled_sto
 
 from lycosa.missions.records.database import NewRecord
 from lycosa.missions.records.stories import complete, read_story, refresh_stories, stories
-from lycosa.missions.records.stories.catalogue import explain_story
-from lycosa.missions.records.stories.copies import find_copies
+from lycosa.missions.records.stories.catalogue import explain_story, find_copies
 
 
 def test_fields_are_completed_from_each_other(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lycosa.missions.records.field_roles import Roles, read_day, read_roles
-from lycosa.missions.records.stories.features import FeatureKind, kind_of, read_features
-from lycosa.missions.records.stories.identifiers import read_identifiers
+from lycosa.missions.records.stories.features import FeatureKind, kind_of, read_features, read_identifiers
 
 
 def found(kind: FeatureKind, roles: Roles) -> set[str]:

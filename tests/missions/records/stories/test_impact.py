@@ -11,8 +11,7 @@ from support.make_collection import make_collection
 from support.told_stories import BUDGET, FLOOD, FLOOD_EN, OTHER, article, filled_store
 
 from lycosa.missions.records.stories import refresh_stories, stories
-from lycosa.missions.records.stories.impact import find_stories, measure_impact
-from lycosa.missions.records.stories.impact_page import write_impact
+from lycosa.missions.records.stories.impact import find_stories, measure_impact, write_impact
 
 NASTY = "</script><img src=http://evil.example/x onerror=alert(1)>"
 

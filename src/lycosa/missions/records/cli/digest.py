@@ -1,9 +1,9 @@
-"""The verb `digest`: what is new for readers, by their interests."""
+"""The verbs `digest` and `newspaper`: what is new for readers, by their interests, as messages, files or a site."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ import click
 from lycosa import clock
 from lycosa.config.command_options import collection_option, refuse_empty_name
 from lycosa.errors import Partial, UsageError
-from lycosa.output.destination import check_ending
+from lycosa.output.destination import check_ending, report_written
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def digest(
     if output is not None:
         check_ending(output)
     if "mail" in forms or send:
-        from lycosa.missions.records.reports.digest_delivery import refuse_without_server
+        from lycosa.missions.records.reports.digest_output import refuse_without_server
 
         refuse_without_server(readers_file)
     for reader in readers:
@@ -134,7 +134,7 @@ def _refuse_missing(collection: str) -> None:
 
 
 def _render(digest: Digest, store: DigestStore, file: ReadersFile, form: str) -> bytes:
-    from lycosa.missions.records.delivery.mail import make_mail
+    from lycosa.missions.records.delivery.channels import make_mail
     from lycosa.missions.records.reports.digest_output import gather_data, make_feed, make_message
     from lycosa.missions.records.reports.report_file import load_report
 
@@ -179,7 +179,7 @@ def _write_files(digest: Digest, store: DigestStore, file: ReadersFile, folder: 
 def _send(made: list[Digest], store: DigestStore, file: ReadersFile, *, has_files: bool) -> None:
     """Queue the mails, count the digests, and try to send what waits."""
     from lycosa.missions.records.delivery import Outbox
-    from lycosa.missions.records.reports.digest_delivery import deliver
+    from lycosa.missions.records.reports.digest_output import deliver
     from lycosa.output.table import printable
 
     reached = [one for one in made if one.reader.mail or has_files]
@@ -194,3 +194,68 @@ def _send(made: list[Digest], store: DigestStore, file: ReadersFile, *, has_file
         click.echo(f"lycosa: {printable(sentence)}", err=True)
     if report.given_up:
         raise Partial(f"{counted(report.given_up, 'message')} could not be delivered (lycosa outbox).")
+
+
+@click.command(short_help="Write a newspaper for each reader, as a static site.")
+@click.argument("file", metavar="READERS.toml")
+@collection_option
+@click.option("--reader", "names", multiple=True, metavar="NAME", help="Only for this reader; may be given again.")
+@click.option("--since", metavar="TIME", help="Only what was found since: 2026-11-18, or 30d.")
+@click.option("--limit", default=500, metavar="N", help="Articles of each newspaper.")
+@click.option("--title", default="", metavar="TEXT", help="Its name. Default: that of the reader.")
+@click.option("-o", "--output", metavar="DIR", required=True, callback=refuse_empty_name, help="The folder to fill.")
+def newspaper(
+    file: str, collection: str, names: tuple[str, ...], since: str | None, limit: int, title: str, output: str
+) -> None:
+    """Write a newspaper: a front page by interests, a page for each article, sections, and an archive by day.
+
+    The pages need no server, no script and no network: open index.html. With several readers each has a folder.
+
+    \b
+    lycosa newspaper readers.toml -o paper
+    lycosa newspaper readers.toml --reader Ana --since 7d --title "The Ebro Times" -o paper
+    """
+    from lycosa.collection.collection import Collection
+    from lycosa.missions.records.database import RecordStore, open_store
+    from lycosa.missions.records.readers import load_readers
+    from lycosa.missions.records.reports.digest_output import make_slug
+    from lycosa.missions.records.reports.newspaper import Newspaper
+    from lycosa.output.export_folder import write_folder
+
+    check_ending(output)
+    if not 1 <= limit <= 10_000:
+        raise UsageError(f"--limit is a number from 1 to 10,000; found {limit}.")
+    readers = choose_readers(load_readers(file), names)
+    start = 0.0 if since is None else read_time(since)
+    articles = 0
+
+    def files(store: RecordStore, reader: Reader, prefix: str) -> Iterator[tuple[str, bytes]]:
+        nonlocal articles
+        paper = Newspaper(store, reader, title=title, limit=limit, since=start)
+        articles += paper.count
+        for name, content in paper.pages():
+            yield f"{prefix}{name}", content
+
+    def all_files(store: RecordStore) -> Iterator[tuple[str, bytes]]:
+        if len(readers) == 1:
+            yield from files(store, readers[0], "")
+            return
+        slugs: list[str] = []
+        for reader in readers:
+            slugs.append(make_slug(reader.name, slugs))
+            yield from files(store, reader, f"{slugs[-1]}/")
+        yield "index.html", _list_editions(dict(zip(slugs, (reader.name for reader in readers), strict=True)), title)
+
+    with Collection(collection), open_store(Path(collection)) as store:
+        count = write_folder(Path(output), all_files(store), kind="newspaper")
+    report_written(output, f"{counted(articles, 'article')}, {counted(count, 'file')}; open index.html in a browser")
+
+
+def _list_editions(editions: dict[str, str], title: str) -> bytes:
+    """The page that leads to the newspapers of all readers."""
+    from lycosa import clock
+    from lycosa.missions.records.reports.digest_output import iso_time
+    from lycosa.missions.records.reports.template_engine import built_in, render
+
+    report = {"name": title or "Newspapers", "made": iso_time(clock.now())}
+    return render(built_in("newspaper_editions.html"), {"report": report, "editions": editions}, "html").encode()

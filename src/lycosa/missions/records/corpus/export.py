@@ -22,8 +22,15 @@ from lycosa.extract.messages import ExtractJob, ExtractResult, Setup
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name
 from lycosa.extract.tally import Tally
-from lycosa.missions.records.corpus.datasheet import CorpusFigures, write_datasheet
-from lycosa.missions.records.corpus.forms import ENDINGS, FILES, name_file, write_documents, write_file
+from lycosa.missions.records.corpus.forms import (
+    ENDINGS,
+    FILES,
+    CorpusFigures,
+    name_file,
+    write_datasheet,
+    write_documents,
+    write_file,
+)
 from lycosa.missions.records.corpus.options import CorpusForm, CorpusOptions
 from lycosa.missions.records.corpus.page_reader import CorpusPages, ReadPage
 from lycosa.missions.records.corpus.scratch import CorpusDocument, Scratch

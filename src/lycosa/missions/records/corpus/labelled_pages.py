@@ -24,7 +24,7 @@ from lycosa.missions.records.converters import convert
 from lycosa.missions.records.corpus.forms import name_page
 from lycosa.missions.records.corpus.options import LabelledOptions
 from lycosa.missions.records.learning.places import PageIndex, ValuePlace, fold
-from lycosa.missions.records.source_places import SourceMap
+from lycosa.missions.records.rules import SourceMap
 from lycosa.output.export_folder import ExportFolder, list_as, open_export_folder
 from lycosa.output.wording import counted
 from lycosa.parse import Doc, charset, read

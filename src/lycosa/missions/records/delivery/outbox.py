@@ -20,9 +20,8 @@ from msgspec import Struct
 from lycosa import clock
 from lycosa.collection.lock import lock
 from lycosa.errors import CollectionError
-from lycosa.missions.records.delivery.mail import MailServer
+from lycosa.missions.records.delivery.channels import MailServer, Webhooks
 from lycosa.missions.records.delivery.message import Delivery, MailSettings, Message, WebhookSettings
-from lycosa.missions.records.delivery.webhook import Webhooks
 from lycosa.output.wording import counted
 
 _VERSION = 1

@@ -1,29 +1,149 @@
 """Digest: what is new or changed for a reader since the last one, by interest or story, the best first.
 
 Tables of records.db keep what each reader got: a record comes once, and again only when it changed in meaning. A
-digest that is only shown changes nothing there.
+digest that is only shown changes nothing there. Templates see a record as plain values, whatever its kind; records
+come from pages of anybody, so texts are bounded, and what is not seen is taken out of them.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, time
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
 from lycosa import clock
+from lycosa.missions.records.alerts.difference import compare_texts
 from lycosa.missions.records.database import FieldChange, RecordStore, StoredRecord
 from lycosa.missions.records.database.model import compare_fields
-from lycosa.missions.records.interests import InterestMatch, match_interests
+from lycosa.missions.records.field_roles import (
+    Roles,
+    clean_text,
+    cut_line,
+    find_role_fields,
+    name_record,
+    read_roles,
+    show_value,
+)
+from lycosa.missions.records.interests import InterestMatch, flatten, match_interests
 from lycosa.missions.records.readers import Reader
-from lycosa.missions.records.reports.meaning import differs_in_meaning
-from lycosa.missions.records.reports.record_view import date_of, view_record
-from lycosa.missions.records.reports.story_groups import StoryGroups
-from lycosa.missions.records.value_text import show_value
+from lycosa.missions.records.reports.template_engine import web_address
+from lycosa.missions.records.stories import Story, read_story, refresh_stories
+from lycosa.missions.records.stories.tables import ensure_tables
+
+MAX_SUMMARY = 320
+MAX_TEXT = 200_000
+MAX_FIELDS = 40
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}")
+#: A date that is later than the crawl by more than this is a mistake of the page.
+_FUTURE_S = 3 * 86_400
+
+
+def view_record(record: StoredRecord) -> dict[str, Any]:
+    """A record as plain values."""
+    roles = read_roles(record.fields, guess_text=False)
+    text = clean_text(roles.text[:MAX_TEXT])
+    paragraphs = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
+    title = title_of(record)
+    if paragraphs and paragraphs[0] == title:
+        del paragraphs[0]
+    shown = find_role_fields(record.fields)
+    others = {name: show_value(value) for name, value in record.fields.items() if name not in shown}
+    return {
+        "id": record.id,
+        "kind": record.kind,
+        "url": web_address(record.url),
+        "host": record.host,
+        "title": title,
+        "section": cut_line(roles.section, 80),
+        "date": date_of(record).date().isoformat(),
+        "authors": [cut_line(name, 120) for name in roles.people][:10],
+        "language": roles.language if _LANGUAGE.fullmatch(roles.language) else "",
+        "summary": _summarise(roles, paragraphs),
+        "paragraphs": paragraphs,
+        "fields": {cut_line(name, 60): value for name, value in list(others.items())[:MAX_FIELDS] if value},
+        "first": _stamp(record.first_at),
+        "changed": _stamp(record.changed_at or record.first_at),
+    }
+
+
+def title_of(record: StoredRecord) -> str:
+    """What a record is called."""
+    return name_record(record.data, key=record.key, url=record.url)
+
+
+def date_of(record: StoredRecord) -> datetime:
+    """The day of a record: the one that it says, unless that lies in the future; else when it was found."""
+    found_at = datetime.fromtimestamp(min(max(record.first_at, 0.0), 4e9), UTC)
+    day = read_roles(record.fields).day
+    said = datetime(day.year, day.month, day.day, tzinfo=UTC) if day else found_at
+    return found_at if (said - found_at).total_seconds() > _FUTURE_S else said
+
+
+def _summarise(roles: Roles, paragraphs: list[str]) -> str:
+    if roles.lead:
+        return cut_line(roles.lead, MAX_SUMMARY)
+    return cut_line(next((line for line in paragraphs if len(line) > 60), "".join(paragraphs[:1])), MAX_SUMMARY)
+
+
+def _stamp(at: float) -> str:
+    return datetime.fromtimestamp(min(max(at, 0.0), 4e9), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def differs_in_meaning(change: FieldChange, *, moments: tuple[float, float]) -> bool:
+    """Whether a field differs in more than spelling, order, counters and dates of the day, between these moments."""
+    before, after = _texts(change.before), _texts(change.after)
+    if not before or not after:
+        return bool(before) != bool(after)
+    return compare_texts("\n".join(before), "\n".join(after), moments=moments) is not None
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for _, one in flatten({"value": value}) if (text := str(one).strip())]
+
+
+class StoryGroups:
+    """The stories of a collection by their records, each read when it is asked for."""
+
+    def __init__(self, store: RecordStore, *, renews: bool = True) -> None:
+        if renews:
+            refresh_stories(store)
+        self._store = store
+        self._has_tables = ensure_tables(store)  # a database that is only read may not
+        self._media: dict[int, int] = {}
+        self._read = lru_cache(maxsize=2000)(lambda number: read_story(store, number))
+
+    def story_of(self, record: int) -> int:
+        """The number of the story of a record; 0: no other tells it."""
+        if not self._has_tables:
+            return 0
+        sql = "SELECT story FROM story_member WHERE record = ?"
+        (story,) = next(self._store.rows(sql, (record,)), (0,))
+        return int(story) if self.count_media(story) else 0
+
+    def count_media(self, number: int) -> int:
+        """How many hosts tell a story; 0: it has one record alone."""
+        if number not in self._media:
+            sql = "SELECT iif(count(*) > 1, count(DISTINCT host), 0) FROM story_member WHERE story = ?"
+            self._media[number] = next(self._store.rows(sql, (number,)))[0] if number else 0
+        return self._media[number]
+
+    def title_of(self, number: int) -> str:
+        """What a story is called."""
+        story: Story | None = self._read(number)
+        return story.title if story else ""
+
+    def records_of(self, number: int) -> list[StoredRecord]:
+        """The records that tell a story, without those that are gone."""
+        story: Story | None = self._read(number)
+        return [record for record in story.records if not record.gone] if story else []
+
 
 #: What a reader without interests gets is all of one group.
 EVERYTHING = "Everything"

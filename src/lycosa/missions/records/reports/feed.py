@@ -11,8 +11,8 @@ from typing import Any
 from lxml import etree
 from msgspec import Struct
 
+from lycosa.missions.records.field_roles import clean_text
 from lycosa.missions.records.reports.template_engine import web_address
-from lycosa.missions.records.value_text import clean_text
 from lycosa.version import __version__
 
 _ATOM = "http://www.w3.org/2005/Atom"

@@ -15,10 +15,17 @@ from msgspec.structs import replace
 from lycosa import clock
 from lycosa.missions.records.database import RecordStore, StoredRecord
 from lycosa.missions.records.readers import MAX_ITEMS, Reader
-from lycosa.missions.records.reports.digest import EVERYTHING, Digest, DigestItem, DigestStore
+from lycosa.missions.records.reports.digest import (
+    EVERYTHING,
+    Digest,
+    DigestItem,
+    DigestStore,
+    date_of,
+    title_of,
+    view_record,
+)
 from lycosa.missions.records.reports.digest_output import iso_time, make_entry, make_slug
 from lycosa.missions.records.reports.feed import entry_id, write_feed
-from lycosa.missions.records.reports.record_view import date_of, title_of, view_record
 from lycosa.missions.records.reports.template_engine import built_in, render
 
 #: Articles of a section that the front page shows.

@@ -1,7 +1,8 @@
 """Template engine: Jinja2 in its sandbox, with what reports need; data comes from anybody, templates from users.
 
 Values are escaped for the format that is written: HTML, Markdown or plain text. A template may extend and include the
-ones that are built in, and no other file.
+ones that are built in, and no other file. It may loop for ever or build a text of any size: that of a user runs in a
+process of its own, where this costs a few seconds and one sentence.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import jinja2
+import msgspec
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
 from lycosa.errors import UsageError
-from lycosa.missions.records.value_text import clean_text
+from lycosa.missions.records.field_roles import clean_text
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
 from lycosa.output.wording import counted
+from lycosa.process import apart
+from lycosa.process.limits import Limits
 
 TemplateFormat = Literal["html", "markdown", "text"]
 FORMATS: tuple[TemplateFormat, ...] = ("html", "markdown", "text")
@@ -160,3 +164,30 @@ def _draw_histogram(
 
 def _as_float(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
+
+
+_MEMORY_BYTES = 1 << 30
+_CPU_S = 10.0
+
+
+class TemplateJob(msgspec.Struct, frozen=True):
+    """A template with its data, on its way to the process."""
+
+    source: str
+    data: bytes  # as JSON: a template sees the same values wherever they come from
+    form: TemplateFormat
+
+
+def render_apart(source: str, data: Mapping[str, Any], form: TemplateFormat, *, cpu_s: float = _CPU_S) -> str:
+    """What a template writes; what is wrong with it, or what it takes too much of, is a UsageError."""
+    limits = Limits(timeout_s=3 * cpu_s, cpu_s=cpu_s, memory_bytes=_MEMORY_BYTES)
+    job = TemplateJob(source, msgspec.json.encode(dict(data)), form)
+    try:
+        return apart.run(render_job, job, limits, quiet=True)
+    except apart.Ended as ended:
+        raise UsageError(str(ended)) from None
+
+
+def render_job(job: TemplateJob) -> str:
+    """What a template writes; within the process."""
+    return render(job.source, msgspec.json.decode(job.data, type=dict[str, Any]), job.form)

@@ -1,19 +1,34 @@
-"""Stories of a collection: the records of each, its media, and for each member why it is there."""
+"""Stories of a collection: the records of each, its media, and for each member why it is there.
+
+Beside that, what the members give together: who tells it in own words and who took it over, and one record out of
+those that describe the same. Two texts are copies where a good part of the runs of four words of the shorter one stand
+in the other. The first to publish is the source; where an agency is named, its text may have been first without being
+in the collection.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from lycosa.missions.records.database import RecordStore, StoredRecord
-from lycosa.missions.records.field_roles import read_roles
-from lycosa.missions.records.stories.features import FeatureKind, TextFeatures, kind_of, read_features
-from lycosa.missions.records.stories.frequencies import FeatureFrequencies
+from lycosa.missions.records.field_roles import read_day, read_roles
+from lycosa.missions.records.stories.features import (
+    FeatureFrequencies,
+    FeatureKind,
+    TextFeatures,
+    kind_of,
+    read_features,
+)
 from lycosa.missions.records.stories.refresh import load_frequencies
 from lycosa.missions.records.stories.tables import StoryReason, ensure_tables
+from lycosa.text.fingerprint import cut_runs, hash_text, read_lines
+from lycosa.text.terms import fold
 
 #: Members whose features tell what a story is about, and words that do.
 _ASKED = 6
@@ -192,3 +207,140 @@ def _common_terms(records: Sequence[StoredRecord]) -> tuple[str, ...]:
 def _without_scheme(key: str) -> str:
     scheme, _, rest = key.partition(":")
     return f"{scheme.upper()} {rest}" if scheme in ("isbn", "ean", "issn", "doi") else rest.replace(":", ", ")
+
+
+#: The share of its runs that makes a text a copy, and a copy of everything.
+COPIED = 0.3
+WHOLE = 0.8
+#: Members whose texts are compared with each other.
+_MOST = 200
+_AGENCIES = (
+    "AFP", "EFE", "Reuters", "REUTERS", "ANSA", "dpa", "DPA", "Europa Press", "EUROPA PRESS", "ČTK", "ΑΠΕ-ΜΠΕ", "ΑΠΕ",
+    "Lusa", "PTI", "Xinhua", "TASS", "ТАСС", "РИА Новости", "Interfax", "Интерфакс", "Associated Press", "(AP)", "APA",
+    "Belga", "Kyodo", "Yonhap", "PAP", "MTI", "Tanjug", "Anadolu",
+)  # fmt: skip
+_AGENCY = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, _AGENCIES))})(?!\w)")
+
+
+class CopyVerdict(Struct, frozen=True):
+    """How much of a text was published elsewhere before."""
+
+    record: int
+    source: int  # the earlier record that it shares most with; 0: none
+    share: float  # of its runs of words that the source has
+    agency: str = ""  # that it names
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether a good part of it is taken over."""
+        return self.share >= COPIED
+
+    @property
+    def said(self) -> str:
+        """The verdict in words."""
+        if self.share >= WHOLE:
+            return "copy"
+        return "partly copied" if self.is_copy else "own words"
+
+
+def find_copies(records: Sequence[StoredRecord]) -> list[CopyVerdict]:
+    """For each record, in the order of their publication, how much of its text an earlier one has."""
+    runs: list[tuple[int, frozenset[int]]] = []
+    verdicts = []
+    for record in records:
+        text = read_roles(record.data).text
+        own = frozenset(map(hash_text, cut_runs(read_lines(text))))
+        named = _AGENCY.search(text[:400]) or _AGENCY.search(text[-200:])
+        agency = named[1].strip("()") if named else ""
+        source, share = 0, 0.0
+        for earlier, theirs in runs:
+            common = len(own & theirs) / max(1, len(own))
+            if common > share:
+                source, share = earlier, common
+        verdicts.append(CopyVerdict(record.id, source, round(share, 3), agency))
+        if len(runs) < _MOST:
+            runs.append((record.id, own))
+    return verdicts
+
+
+#: Characters from which on a text is told in own words, so that two differ without disagreeing.
+_OWN_WORDS = 200
+_MOST_OTHERS = 10
+_SHORT = 40
+
+
+class OtherValue(Struct, frozen=True):
+    """What other sources say of a field."""
+
+    value: Any
+    hosts: tuple[str, ...]
+
+
+class CompletedField(Struct, frozen=True):
+    """The value of a field, where it comes from, and who agrees or not."""
+
+    value: Any
+    record: int
+    url: str
+    hosts: tuple[str, ...]  # that say the same
+    others: tuple[OtherValue, ...] = ()  # that say something else, the most hosts first
+
+
+class CompletedRecord(Struct, frozen=True):
+    """A record with the fields of all."""
+
+    fields: dict[str, CompletedField]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The fields without where they come from."""
+        return {name: field.value for name, field in self.fields.items()}
+
+
+def complete(records: Iterable[StoredRecord]) -> CompletedRecord:
+    """The fields of records of the same story or thing: of each the value that most hosts give, then the first.
+
+    Of texts in own words the longest is taken; their wordings are no disagreement. A record that is there no more says
+    what it said.
+    """
+    given: dict[str, list[tuple[Any, StoredRecord]]] = {}
+    for record in sorted(records, key=lambda record: (record.first_at, record.id)):
+        for name, value in record.fields.items():
+            if value not in (None, "", [], {}):
+                given.setdefault(name, []).append((value, record))
+    return CompletedRecord({name: _choose(values) for name, values in given.items()})
+
+
+def _choose(values: Sequence[tuple[Any, StoredRecord]]) -> CompletedField:
+    if all(isinstance(value, str) and len(value) >= _OWN_WORDS for value, _ in values):
+        value, record = max(values, key=lambda pair: len(pair[0]))
+        return CompletedField(value, record.id, record.url, tuple(dict.fromkeys(each.host for _, each in values)))
+    groups: dict[str, list[tuple[Any, StoredRecord]]] = {}
+    for value, record in values:
+        groups.setdefault(_same_form(value), []).append((value, record))
+    ranked = sorted(groups.values(), key=lambda group: -len(_hosts(group)))
+    value, record = ranked[0][0]
+    others = tuple(OtherValue(group[0][0], _hosts(group)) for group in ranked[1 : _MOST_OTHERS + 1])
+    return CompletedField(value, record.id, record.url, _hosts(ranked[0]), others)
+
+
+def _hosts(group: Sequence[tuple[Any, StoredRecord]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(record.host for _, record in group))
+
+
+def _same_form(value: Any) -> str:
+    """A text that is the same for values that say the same: days, numbers, names in another order or case."""
+    if isinstance(value, bool) or value is None:
+        return repr(value)
+    if isinstance(value, int | float):
+        return f"{value:g}"
+    if isinstance(value, Mapping):
+        return msgspec.json.encode({name: _same_form(each) for name, each in sorted(value.items())}).decode()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "|".join(sorted(_same_form(each) for each in value))
+    text = " ".join(str(value).split())
+    if re.fullmatch(r"-?\d+(?:[.,]\d+)?", text):
+        return f"{float(text.replace(',', '.')):g}"
+    if len(text) < _SHORT and any(mark.isdigit() for mark in text) and (day := read_day(text)):
+        return day.isoformat()
+    return " ".join(sorted(re.findall(r"\w+", fold(text)))) or text

@@ -1,24 +1,35 @@
-"""Features of a text by which it is compared: its words, the names in it, its numbers.
+"""Features of a text by which it is compared: its words, the names in it, its numbers, and the identifiers of things.
 
 Words are compared within a language; names and numbers carry across. A name is what is written with a capital within a
 sentence, in any script that has capitals; of a name of several words each word counts, and each pair of neighbours.
 The names of the authors do not count: a reporter writes about many things.
+
+How frequent a feature is, all together and on each host, is known in memory that does not grow. It counts in one of
+four million places; those that share a place count together, so that a feature may seem more frequent than it is,
+never rarer. What a third of a site's pages say is its frame, however rare it is elsewhere.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import zlib
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from functools import lru_cache
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from lycosa.missions.records.field_roles import UNSPACED, Roles
+from lycosa.missions.records.field_roles import UNSPACED, Roles, as_texts
 from lycosa.text import terms
+from lycosa.text.fingerprint import hash_text
 from lycosa.text.stopwords import STOP_WORDS
+from lycosa.text.terms import fold
 
 #: Characters that are looked at: a story is told at its beginning.
 MAX_CHARS = 3_000
@@ -193,3 +204,166 @@ def _plain_number(found: str) -> str:
     if divided is None and (point := re.fullmatch(r"(\d+)[.,](\d{1,2})", found)):
         return f"{point[1]}.{point[2]}"
     return digits if len(digits) > 2 else ""
+
+
+_PLACES = 1 << 22
+_MOST = 65_535
+#: Texts that count as known before the first: in a collection of ten, a word is not rare because two of them have it.
+_BEFORE = 500
+_HOST_BEFORE = 50
+#: Texts of a host from which on its own frequencies count.
+_HOST_LEAST = 12
+#: What so many of a host's texts have is its frame, and weighs nothing.
+_FRAME_SHARE = 0.3
+_MIX = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+
+
+class _Totals(msgspec.Struct):
+    """How many texts there are."""
+
+    languages: dict[str, int]
+    hosts: dict[str, int]
+
+
+class FeatureFrequencies:
+    """How many texts have a feature, and what it weighs for that."""
+
+    def __init__(self) -> None:
+        self._everywhere = array("H", bytes(2 * _PLACES))
+        self._on_host = array("H", bytes(2 * _PLACES))
+        self.languages: Counter[str] = Counter()
+        self.hosts: Counter[str] = Counter()
+
+    @property
+    def texts(self) -> int:
+        """How many texts were counted."""
+        return self.languages.total()
+
+    def add(self, features: Iterable[int], *, language: str, host: str) -> None:
+        """Count a text."""
+        self.languages[language] += 1
+        self.hosts[host] += 1
+        everywhere, on_host, salt = self._everywhere, self._on_host, hash_text(host)
+        for feature in features:
+            place = (feature * _MIX & _MASK) >> 42
+            if (count := everywhere[place]) < _MOST:
+                everywhere[place] = count + 1
+            place = ((feature ^ salt << 20) * _MIX & _MASK) >> 42
+            if (count := on_host[place]) < _MOST:
+                on_host[place] = count + 1
+
+    def weigh(self, features: Iterable[int], *, language: str, host: str) -> list[float]:
+        """What each feature weighs: the logarithm of how rare it is, on its host or everywhere, whichever is less."""
+        texts = math.log(self.texts + _BEFORE)
+        of_language = math.log(self.languages[language] + _BEFORE)
+        on_host = self.hosts[host]
+        own = math.log(on_host + _HOST_BEFORE) if on_host >= _HOST_LEAST else 0.0
+        salt = hash_text(host)
+        weights = []
+        for feature in features:
+            known = of_language if feature & 3 == FeatureKind.WORD else texts
+            weight = known - math.log(self._everywhere[(feature * _MIX & _MASK) >> 42] + 0.5)
+            if own:
+                here = self._on_host[((feature ^ salt << 20) * _MIX & _MASK) >> 42]
+                if here >= _FRAME_SHARE * on_host:
+                    weight = 0.0
+                elif here > 2:
+                    weight = min(weight, 1.5 * (own - math.log(here + 0.5)))
+            weights.append(max(0.0, weight))
+        return weights
+
+    def to_bytes(self) -> tuple[bytes, bytes]:
+        """The totals and the frequencies, to be kept."""
+        totals = msgspec.json.encode(_Totals(dict(self.languages), dict(self.hosts)))
+        return totals, zlib.compress(self._everywhere.tobytes() + self._on_host.tobytes(), 1)
+
+    @classmethod
+    def from_bytes(cls, totals: bytes, frequencies: bytes) -> FeatureFrequencies:
+        """What `to_bytes` gave."""
+        made = cls()
+        kept = msgspec.json.decode(totals, type=_Totals)
+        made.languages, made.hosts = Counter(kept.languages), Counter(kept.hosts)
+        whole = zlib.decompress(frequencies)
+        made._everywhere = array("H", whole[: 2 * _PLACES])
+        made._on_host = array("H", whole[2 * _PLACES :])
+        return made
+
+
+_BARCODES = ("isbn", "ean", "gtin", "upc", "barcode", "codigodebarras", "jan")
+_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>]{1,200}", re.IGNORECASE)
+_ISSN = re.compile(r"(?<![\dX])(\d{4})-?(\d{3}[\dX])(?![\dX])", re.IGNORECASE)
+_DIGITS = re.compile(r"(?<![\dX])\d(?:[ -]?\d){6,16}(?:[ -]?X)?(?![\dX])", re.IGNORECASE)
+_MAX_FIELDS = 200
+_MAX_TITLE = 300
+#: Words that catalogues put behind a title: the form of a record or book, not what it is.
+_EDITION = re.compile(r"\s*[\[(][^\])]{0,60}[\])]\s*$")
+
+
+def read_identifiers(data: Mapping[str, Any]) -> list[str]:
+    """The identifiers of a record, each with its scheme before a colon; the digits of nested records count too."""
+    found: dict[str, None] = {}
+    for name, text in _walk(data):
+        plain = re.sub(r"[\W_\d]+", "", fold(name))
+        if plain.startswith(_BARCODES) or plain.endswith(_BARCODES):
+            found.update(dict.fromkeys(_read_barcodes(text)))
+        elif plain == "issn":
+            found.update((f"issn:{a}-{b.upper()}", None) for a, b in _ISSN.findall(text) if _issn_is_right(a + b))
+        elif "doi" in plain or plain in ("identifier", "url", "sameas"):
+            found.update((f"doi:{doi.lower().rstrip('.,;)')}", None) for doi in _DOI.findall(text))
+    return list(found)
+
+
+def read_name_keys(kind: str, data: Mapping[str, Any], roles: Roles) -> list[str]:
+    """What a thing without an identifier is known by: its kind and title with each person behind it."""
+    title = " ".join(re.findall(r"\w+", fold(_EDITION.sub("", roles.title))))[:_MAX_TITLE]
+    if len(title) < 2:
+        return []
+    return [f"{kind}:{title}:{person}" for name in roles.people[:10] if (person := person_key(name))]
+
+
+def person_key(name: str) -> str:
+    """The words of a name in one order: "Bowie, David" and "David Bowie" are one."""
+    return " ".join(sorted(word for word in re.findall(r"\w+", fold(name)) if len(word) > 1))[:_MAX_TITLE]
+
+
+def _walk(data: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, str]]:
+    for name, value in list(data.items())[:_MAX_FIELDS]:
+        if str(name).startswith("@"):
+            continue
+        if isinstance(value, Mapping) and depth < 3:
+            yield from _walk(value, depth + 1)
+        else:
+            yield from ((str(name), text[:500]) for text in as_texts(value))
+
+
+def _read_barcodes(text: str) -> Iterator[str]:
+    for found in _DIGITS.findall(text):
+        digits = re.sub(r"[ -]", "", found).upper()
+        if len(digits) == 10 and _isbn10_is_right(digits):
+            digits = "978" + digits[:9]
+            digits += _check_digit(digits)
+        if not digits.isdigit() or len(digits) not in (8, 12, 13, 14) or len(set(digits)) < 3:
+            continue
+        digits = digits.zfill(14)
+        if _check_digit(digits[:-1]) == digits[-1]:
+            bare = digits.lstrip("0").zfill(13)[-13:] if digits[0] == "0" else digits
+            yield f"{'isbn' if bare[:3] in ('978', '979') else 'ean'}:{bare}"
+
+
+def _check_digit(digits: str) -> str:
+    """The last digit of an EAN, for those before it."""
+    total = sum(int(digit) * (3 if place % 2 == 0 else 1) for place, digit in enumerate(reversed(digits)))
+    return str(-total % 10)
+
+
+def _isbn10_is_right(digits: str) -> bool:
+    if not digits[:9].isdigit():
+        return False
+    values = [10 if digit == "X" else int(digit) for digit in digits]
+    return sum(value * (10 - place) for place, value in enumerate(values)) % 11 == 0
+
+
+def _issn_is_right(digits: str) -> bool:
+    values = [10 if digit in "xX" else int(digit) for digit in digits]
+    return sum(value * (8 - place) for place, value in enumerate(values)) % 11 == 0

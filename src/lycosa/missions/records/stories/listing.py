@@ -8,9 +8,17 @@ from collections.abc import Iterator
 
 from lycosa.errors import UsageError
 from lycosa.missions.records.database import RecordStore
-from lycosa.missions.records.stories.catalogue import MemberReason, Story, explain_story, read_story, stories
-from lycosa.missions.records.stories.completion import CompletedField, complete
-from lycosa.missions.records.stories.copies import CopyVerdict, find_copies
+from lycosa.missions.records.stories.catalogue import (
+    CompletedField,
+    CopyVerdict,
+    MemberReason,
+    Story,
+    complete,
+    explain_story,
+    find_copies,
+    read_story,
+    stories,
+)
 from lycosa.output.destination import opened
 from lycosa.output.table import Value, printable, write
 from lycosa.output.wording import counted

@@ -18,11 +18,21 @@ import msgspec
 
 from lycosa.missions.records.database import RecordStore, StoredRecord
 from lycosa.missions.records.field_roles import Roles, read_roles
-from lycosa.missions.records.stories.features import TextFeatures, read_features
-from lycosa.missions.records.stories.frequencies import FeatureFrequencies
-from lycosa.missions.records.stories.grouping import MOST_TEXTS, Membership, StoryGrouping
-from lycosa.missions.records.stories.identifiers import read_identifiers, read_name_keys
-from lycosa.missions.records.stories.resemblance import WINDOW_DAYS, ComparedText, make_text
+from lycosa.missions.records.stories.features import (
+    FeatureFrequencies,
+    TextFeatures,
+    read_features,
+    read_identifiers,
+    read_name_keys,
+)
+from lycosa.missions.records.stories.grouping import (
+    MOST_TEXTS,
+    WINDOW_DAYS,
+    ComparedText,
+    Membership,
+    StoryGrouping,
+    make_text,
+)
 from lycosa.missions.records.stories.tables import StoryReason, ensure_tables
 from lycosa.text.fingerprint import hash_text, make_fingerprint
 from lycosa.text.terms import fold

@@ -8,9 +8,14 @@ from msgspec import Struct
 
 from lycosa.collection.collection import Collection
 from lycosa.missions.records.database import RecordStore
-from lycosa.missions.records.stories.catalogue import explain_story, list_stories, read_story, title_of
-from lycosa.missions.records.stories.completion import complete
-from lycosa.missions.records.stories.copies import find_copies
+from lycosa.missions.records.stories.catalogue import (
+    complete,
+    explain_story,
+    find_copies,
+    list_stories,
+    read_story,
+    title_of,
+)
 from lycosa.missions.records.stories.impact import Impact, measure_impact
 from lycosa.missions.records.web.current_store import shown_store
 from lycosa.missions.records.web.record_list import show_value
