@@ -47,9 +47,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "frontier.postgres": (*GROUND, "frontier", "frontier.sqlite"),
     "archive": (*GROUND,),
     "collection": (
-        *GROUND, "archive", "config", "fetch", "frontier", "frontier.postgres", "frontier.sqlite", "judge.admission",
-        "judge.priority", "output", "parse", "text",
+        *GROUND, "archive", "config", "fetch", "frontier", "frontier.postgres", "frontier.sqlite",
+        "judge.priority", "output", "parse",
     ),
+    "derived": (*GROUND, "collection", "frontier.sqlite", "judge.admission", "text"),
     "extract": (
         *GROUND, "archive", "collection", "config", "fetch", "frontier.sqlite", "output", "parse", "quarry",
     ),
@@ -68,11 +69,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *GROUND, "collection", "config", "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission",
         "judge.priority", "output", "parse", "quarry",
     ),
-    "export": (*GROUND, "archive", "collection", "config", "explain", "frontier", "output"),
+    "export": (*GROUND, "archive", "collection", "config", "derived", "explain", "frontier", "output"),
     "analysis": (
-        *GROUND, "collection", "config", "export", "extract", "frontier.sqlite", "output", "parse",
+        *GROUND, "collection", "derived", "config", "export", "extract", "frontier.sqlite", "output", "parse",
     ),
-    "lists": (*GROUND, "collection", "frontier.sqlite", "output"),
+    "lists": (*GROUND, "collection", "derived", "frontier.sqlite", "output"),
     "crawler": (
         *GROUND, "archive", "collection", "config", "intake", "politeness",
         "extract", "fetch", "frontier", "frontier.postgres", "frontier.sqlite", "judge.admission", "judge.priority",

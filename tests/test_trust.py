@@ -47,8 +47,7 @@ ALLOWED = {
     ("extract/ray_executor.py", "subprocess"): "the same",
     ("extract/fork_server.py", "execv"): "the same",
     ("extract/background.py", "subprocess"): "the same",
-    ("missions/background_refresh.py", "subprocess"): "the same",
-    ("serve/indexing.py", "subprocess"): "the same",
+    ("derived/background.py", "subprocess"): "the same",
     (
         "serve/crawl_processes.py",
         "subprocess",

@@ -25,8 +25,8 @@ from lycosa.quarry import Quarry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lycosa.collection.near_duplicates import NearDuplicate
     from lycosa.crawler.summary import CrawlReport
+    from lycosa.derived.near_duplicates import NearDuplicate
     from lycosa.explain.why import Why
 
 #: Short names of settings: those of the command line's options.
@@ -51,7 +51,7 @@ class Collection(stored.Collection):
 
         The first call reads the text of every page; later ones that of new pages. `tell` hears how far that got.
         """
-        from lycosa.collection.near_duplicates import find_near_duplicates
+        from lycosa.derived.near_duplicates import find_near_duplicates
 
         return find_near_duplicates(self, host=host, tell=tell)
 

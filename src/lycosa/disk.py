@@ -23,6 +23,15 @@ def make_fault(error: OSError, what: str) -> DiskFull | CollectionError:
     return CollectionError(f"{what} cannot be written: {error.strerror or error}.")
 
 
+def mark_file(path: Path) -> str:
+    """A short text that is another one when a file was written or replaced; empty where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ""
+    return f"{found.st_ino}:{found.st_mtime_ns}:{found.st_size}"
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a loss of power; without this, that of a new file may be lost."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -11,7 +11,7 @@ import pytest
 from support.synthetic_web import Crawl, SyntheticWeb
 
 from lycosa import Collection
-from lycosa.collection.near_duplicates import NearDuplicate
+from lycosa.derived.near_duplicates import NearDuplicate
 
 pytestmark = pytest.mark.acceptance
 

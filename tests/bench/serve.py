@@ -27,11 +27,13 @@ import serve_missions
 from support.serve_client import ServeClient, serving
 
 from lycosa.archive.writer import ArchiveWriter
+from lycosa.collection.collection import Collection
+from lycosa.derived.store import bring_up_to_date
 from lycosa.frontier import link_codec
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.model import Answer, Target
-from lycosa.serve.indexing import bring_up_to_date
+from lycosa.serve.indexing import LISTS_INDEX, WORDS_INDEX
 from lycosa.urls import url_id
 
 HOSTS = 5000
@@ -195,7 +197,9 @@ def index(folder: Path) -> None:
     """Bring the index of the large collection up to date, twice, and print what that costs."""
     for what in ("index", "index again"):
         wall, cpu = time.monotonic(), time.process_time()
-        bring_up_to_date(folder, folder)
+        with Collection(folder) as collection:
+            for derived in (LISTS_INDEX, WORDS_INDEX):
+                bring_up_to_date(derived, collection).close()
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         print(
             f"{what}: {time.monotonic() - wall:,.1f} s, {time.process_time() - cpu:,.1f} s of processor here,"

@@ -22,12 +22,13 @@ from support.make_collection import AT, make_collection
 
 from lycosa import Collection
 from lycosa.analysis.run import AnalysisOptions, analyse_collection
+from lycosa.derived.store import bring_up_to_date
 from lycosa.frontier.sqlite.extraction_store import ExtractedDocument, ExtractionStore, Label
 from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.decisions import STATES, correct, decide
 from lycosa.missions.geo.check.check_history import CheckHistory, CheckResult
 from lycosa.missions.geo.inventory.inventory import ServiceInventory
-from lycosa.missions.geo.web.known_services import keep_services
+from lycosa.missions.geo.web.known_services import SERVICES
 from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog
 from lycosa.missions.records.database.store import open_store
 from lycosa.missions.records.reports.digest import DigestStore
@@ -143,7 +144,8 @@ def make_geo(folder: Path, count: int) -> None:
                 ),
             )
             history.end(number, now=at + 1000)
-    keep_services(folder)
+    with Collection(folder) as collection:
+        bring_up_to_date(SERVICES, collection).close()
 
 
 def make_xml(folder: Path, count: int) -> None:

@@ -15,9 +15,9 @@ import pytest
 from support.loopback import Reply, Web
 
 from lycosa import Collection
-from lycosa.collection.fingerprint_store import NAME, FingerprintStore
-from lycosa.collection.near_duplicates import NearDuplicate
 from lycosa.collection.status import format_status, read_status
+from lycosa.derived.fingerprint_store import NEAR, FingerprintStore
+from lycosa.derived.near_duplicates import NearDuplicate
 
 SITE = "http://a.test"
 FRAME = (
@@ -137,20 +137,20 @@ def test_a_page_that_changed_is_read_again(mine: Path) -> None:
 def test_the_store_is_made_anew_when_it_is_damaged(mine: Path, damage: bytes) -> None:
     """Everything in it can be had from the archive."""
     expected = find(mine)
-    for left in mine.glob(f"{NAME}*"):
+    for left in mine.glob(f"{NEAR.name}*"):
         left.unlink()
-    (mine / NAME).write_bytes(damage)
+    (mine / NEAR.name).write_bytes(damage)
     assert find(mine) == expected
-    with apsw.Connection(str(mine / NAME)) as database:
+    with apsw.Connection(str(mine / NEAR.name)) as database:
         database.execute("PRAGMA user_version = 99")
     assert find(mine) == expected
 
 
 def test_a_collection_that_may_not_be_written_to_can_be_looked_at(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store is then made elsewhere, and forgotten."""
-    monkeypatch.setattr("lycosa.collection.fingerprint_store.os.access", lambda path, mode: not mode & os.W_OK)
+    monkeypatch.setattr("lycosa.derived.store.os.access", lambda path, mode: not mode & os.W_OK)
     assert len(find(mine)) == 12
-    assert not (mine / NAME).exists()
+    assert not (mine / NEAR.name).exists()
 
 
 def test_a_host_can_be_asked_for(mine: Path) -> None:

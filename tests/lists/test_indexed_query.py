@@ -15,7 +15,7 @@ from lycosa.errors import UsageError
 from lycosa.frontier.sqlite import schema
 from lycosa.lists import indexed_query
 from lycosa.lists.definition import LISTS, PAGES, URLS
-from lycosa.lists.index import NAME, ListIndex, opened_index
+from lycosa.lists.index import INDEX, ListIndex, opened_index
 from lycosa.lists.indexed_query import IndexedQuery
 from lycosa.lists.query import Choice, read_choice
 
@@ -169,7 +169,7 @@ def test_a_refresh_follows_what_changes(tmp_path: Path) -> None:
 def test_the_index_may_be_deleted_or_damaged(tmp_path: Path) -> None:
     """It is made anew."""
     folder = make_collection(tmp_path / "c", [("https://a.example/", "text/html", b"x")])
-    (folder / NAME).write_bytes(b"no database " * 1000)
+    (folder / INDEX.name).write_bytes(b"no database " * 1000)
     with opened_index(folder) as index, Collection(folder) as collection:
         index.refresh(collection)
         assert IndexedQuery(index, URLS, Choice()).read(collection).total == 1

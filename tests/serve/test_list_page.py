@@ -198,9 +198,7 @@ def test_a_collection_that_cannot_be_written_has_lists(tmp_path: Path) -> None:
     assert index_folder(folder) == folder
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.access", lambda path, mode: False)
-        index_folder.cache_clear()
         assert index_folder(folder) != folder
-    index_folder.cache_clear()
 
 
 def test_records_show_their_versions(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from support.make_collection import make_collection
 from support.serve_client import ServeClient, serving
 
+from lycosa.derived import background
 from lycosa.serve import application, indexing
 
 PAGE = ("https://a.example/", "text/html", b"<title>A</title><a href=/b>b</a>")
@@ -174,7 +175,7 @@ def test_strange_values_hide_no_other_collection(client: ServeClient, served: Pa
 
 def test_few_indexes_are_made_at_a_time(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many collections are looked at; each is a process, and the next look starts those that wait."""
-    monkeypatch.setattr(indexing, "_AT_ONCE", 1)
+    monkeypatch.setattr(background, "AT_ONCE", 1)
     folders = [make_collection(served / f"c{nth}", [PAGE]) for nth in range(3)]
     one = indexing.Indexing()
     try:

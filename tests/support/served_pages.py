@@ -13,6 +13,7 @@ from support.make_collection import make_collection
 from support.mission_webs import FACULTY, make_atlas, make_faculty, make_library, make_newsstand
 
 from lycosa.collection.collection import Collection
+from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.said_by_people import keep_correction, keep_decision
 
 _SITE = quote("http://site.example/", safe="")
@@ -152,8 +153,8 @@ def make_served(folder: Path, web: Web) -> Path:
     make_atlas(folder / "services", hostile=False)
     make_library(folder / "schemas", hostile=False)
     make_newsstand(folder)
-    with Collection(make_faculty(folder / "faculty")) as collection:
+    with Collection(make_faculty(folder / "faculty")) as collection, open_catalogue(collection) as catalogue:
         paper = f"{FACULTY}/~acasali/caudales.pdf"
-        keep_correction(collection, paper, "year", ["2019"])
-        keep_decision(collection, [paper], "Luis Gil", "granted", "by telephone")
+        keep_correction(catalogue, paper, "year", ["2019"])
+        keep_decision(catalogue, [paper], "Luis Gil", "granted", "by telephone")
     return folder

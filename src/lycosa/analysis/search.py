@@ -7,9 +7,7 @@ deleted. It holds no text: snippets are read from the archive again.
 from __future__ import annotations
 
 import math
-import os
 import re
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -28,16 +26,13 @@ from lycosa.analysis.run import AnalysisOptions, AnalysisQueue, AnalysisTally, r
 from lycosa.analysis.store import Place
 from lycosa.analysis.word_index import Words, read_words
 from lycosa.collection.collection import Collection
-from lycosa.collection.side_database import open_versioned, translated
+from lycosa.derived.store import Derived, open_derived, place_of, translated
 from lycosa.errors import UsageError
 
-NAME = "search.db"
-#: Raised when a table, or what counts as a word, changes.
-_VERSION = 3
 _CONTEXT = 80  # characters on each side of the first word that was found
 FILTERS = ("kind", "ns", "host", "element", "url", "title")
 
-_TABLES = f"""
+_TABLES = """
 CREATE TABLE page (n INTEGER PRIMARY KEY, digest BLOB, version TEXT, outcome TEXT, strikes INTEGER);
 CREATE TABLE doc (id INTEGER PRIMARY KEY, n INTEGER, member TEXT, url TEXT, host TEXT, kind TEXT, title TEXT);
 CREATE INDEX doc_of ON doc (n);
@@ -46,9 +41,9 @@ CREATE INDEX space_of ON space (doc);
 CREATE INDEX space_named ON space (namespace);
 CREATE VIRTUAL TABLE word USING fts5(
     title, text, names, url, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
-CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-PRAGMA user_version = {_VERSION};
 """
+#: Its version is raised when a table, or what counts as a word, changes.
+WORDS = Derived(name="search.db", version=3, tables=_TABLES)
 _decode = msgspec.json.Decoder(Words).decode
 
 
@@ -83,19 +78,13 @@ class SearchIndex:
         """`place` is the folder of the index, where that is not the collection's."""
         self.collection = collection
         self.analyzer = analyzer
-        self.path = (place or collection.path) / NAME
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        needed = [self.path.parent, *([self.path] if self.path.exists() else [])]
-        if not all(os.access(path, os.W_OK) for path in needed):
-            self._temporary = tempfile.TemporaryDirectory()  # somebody else's collection: nothing is kept
-            self.path = Path(self._temporary.name) / NAME
-        self.db = open_versioned(self.path, version=_VERSION, tables=_TABLES)
+        place = place or place_of(WORDS, collection.path)
+        self.path = place / WORDS.name
+        self.db = open_derived(WORDS, place)
         self._members = ArchiveMembers(analyzer)
 
     def close(self) -> None:
         self.db.close()
-        if self._temporary is not None:
-            self._temporary.cleanup()
 
     # Updating
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.analysis.analyzer import Analyzer, Fact, Task
 from lycosa.analysis.phases import DocumentFinding
-from lycosa.collection.side_database import open_side_database, translated
+from lycosa.derived.store import open_side_database, translated
 from lycosa.errors import CollectionError
 from lycosa.frontier.sqlite.errors import translate
 

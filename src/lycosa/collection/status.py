@@ -13,10 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection import database
-from lycosa.collection.fingerprint_store import NearCount, count_near
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.wording import counted
 
+#: The database of near-duplicates, which is derived from the collection.
+NEAR_NAME = "near.db"
 #: The round under way, when it began, and its pages as the page limit counts them.
 _ROUND = """
     SELECT round, started,
@@ -31,6 +32,27 @@ _ASIDE = """
     SELECT coalesce(url.url, guest.url), outcome, error FROM extracted LEFT JOIN url USING (n)
     LEFT JOIN guest ON guest.id = -extracted.n
     WHERE outcome <> 'done' AND outcome NOT IN ('strike', 'due') AND quarry = ? LIMIT 10"""
+
+
+class NearCount(Struct, frozen=True):
+    """What was found when near-duplicates were last looked for."""
+
+    clusters: int
+    pages: int  # that say what another says
+    compared: int
+
+
+def count_near(folder: Path) -> NearCount | None:
+    """The stored figures; None where near-duplicates were never looked for."""
+    try:
+        database = apsw.Connection(str(folder / NEAR_NAME), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            figures = dict(database.execute("SELECT key, value FROM meta"))
+        finally:
+            database.close()
+    except apsw.Error:
+        return None
+    return NearCount(**figures) if figures else None
 
 
 class LastRun(Struct):

@@ -133,7 +133,7 @@ def write_inlinks(collection: Collection, target: str, options: InlinkOptions) -
 
 
 def write_near_duplicates(collection: Collection, target: str, options: ListOptions) -> Written:
-    from lycosa.collection.near_duplicates import COLUMNS, find_near_duplicates
+    from lycosa.derived.near_duplicates import COLUMNS, find_near_duplicates
 
     check_place(target, options.format)  # before every page is read
     report = (lambda words: print(f"lycosa: {words}", file=sys.stderr)) if sys.stderr.isatty() else None

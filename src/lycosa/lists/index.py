@@ -7,13 +7,10 @@ a kind. `refresh` compares a stretch of items at a time, first by a checksum, an
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +18,9 @@ import msgspec
 
 from lycosa.collection.collection import Collection
 from lycosa.collection.reading_source import mark_source
-from lycosa.collection.side_database import open_versioned, translated
+from lycosa.derived.store import Derived, open_derived, place_of, translated
 from lycosa.lists.definition import LISTS, IndexedList
 
-NAME = "serve.db"
-#: Raised when a table or a definition changes.
-_VERSION = 3
 _CACHE_KIB = 16 * 1024
 _PAUSE_S = 0.01  # after each stretch, for whoever waits for the disk
 
@@ -52,7 +46,6 @@ def _indexes(one: IndexedList) -> dict[str, str]:
 
 
 _TABLES = f"""
-CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE stretch (list TEXT, nth INTEGER, checksum TEXT, PRIMARY KEY (list, nth)) WITHOUT ROWID;
 CREATE TABLE inlink (target INTEGER, source INTEGER, PRIMARY KEY (target, source)) WITHOUT ROWID;
 CREATE TABLE linked (n INTEGER PRIMARY KEY, key INTEGER);
@@ -61,16 +54,17 @@ CREATE TABLE host_edge (source TEXT, target TEXT, links INTEGER, pages INTEGER, 
 CREATE INDEX host_edge_links ON host_edge (links);
 CREATE INDEX host_edge_target ON host_edge (target);
 {"".join(_tables(one) for one in LISTS.values())}
-PRAGMA user_version = {_VERSION};
 """
+#: Its version is raised when a table or a definition changes.
+INDEX = Derived(name="serve.db", version=3, tables=_TABLES)
 
 
 class ListIndex:
     """The index of one collection's lists, open for reading and writing."""
 
     def __init__(self, place: Path) -> None:
-        self.path = place / NAME
-        self.db = open_versioned(self.path, version=_VERSION, tables=_TABLES)
+        self.path = place / INDEX.name
+        self.db = open_derived(INDEX, place)
         self.db.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
 
     def close(self) -> None:
@@ -212,18 +206,9 @@ def _stretches(first: int, last: int, stride: int) -> Iterator[tuple[int, int, i
         yield nth, nth * stride, (nth + 1) * stride - 1
 
 
-@cache
 def index_folder(folder: Path) -> Path:
     """Where the index of a collection is: beside it, or for as long as the server runs where nothing can be written."""
-    needed = [folder, *([folder / NAME] if (folder / NAME).exists() else [])]
-    if all(os.access(path, os.W_OK) for path in needed):
-        return folder
-    temporary = tempfile.TemporaryDirectory(prefix="lycosa-serve-")
-    _temporary.append(temporary)
-    return Path(temporary.name)
-
-
-_temporary: list[tempfile.TemporaryDirectory[str]] = []  # removed when the process ends
+    return place_of(INDEX, folder)
 
 
 @contextmanager

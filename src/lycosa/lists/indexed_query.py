@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from lycosa.collection.collection import Collection
-from lycosa.collection.side_database import translated
+from lycosa.derived.store import translated
 from lycosa.lists.definition import IndexedList
 from lycosa.lists.index import ListIndex
 from lycosa.lists.query import MOST, SHOWN, Choice, Cursor, FoundItems, ListCounts, ListFacet, ListQuery

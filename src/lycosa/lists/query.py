@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.collection.side_database import translated
+from lycosa.derived.store import translated
 from lycosa.errors import UsageError
 from lycosa.lists.definition import NONE, IndexedList, ListDefinition, TableList
 

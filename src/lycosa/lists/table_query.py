@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from lycosa.collection.collection import Collection
-from lycosa.collection.side_database import translated
+from lycosa.derived.store import translated
 from lycosa.lists.definition import OpenTable, TableList
 from lycosa.lists.query import MOST, SHOWN, Choice, Cursor, FoundItems, ListCounts, ListFacet, ListQuery
 

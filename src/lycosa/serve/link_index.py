@@ -16,7 +16,7 @@ import msgspec
 from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.collection.graph import InLink
-from lycosa.collection.side_database import translated
+from lycosa.derived.store import translated
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import schema
 from lycosa.lists.index import ListIndex

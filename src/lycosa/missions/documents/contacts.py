@@ -14,7 +14,7 @@ from msgspec import Struct
 from lycosa.collection.collection import Collection
 from lycosa.config.mission_settings import read_own
 from lycosa.errors import UsageError
-from lycosa.missions.documents.catalogue import open_catalogue
+from lycosa.missions.documents.catalogue import Catalogue
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.evidence.similarity import same_person
 from lycosa.missions.documents.model import DocumentDescription, KnownPerson, MailAddress
@@ -109,12 +109,9 @@ class ContactSheet(Struct, frozen=True):
         return found.most_common(1)[0][0] if found else "en"
 
 
-def contact_sheets(
-    collection: Collection, *, author: str = "", everything: bool = False, renew: bool = True
-) -> list[ContactSheet]:
+def contact_sheets(catalogue: Catalogue, *, author: str = "", everything: bool = False) -> list[ContactSheet]:
     """The authors of wanted documents, those with the most documents first."""
-    with open_catalogue(collection, renew=renew) as catalogue:
-        sheets = gather_sheets(catalogue.documents(), catalogue.people(), permissions(collection.path))
+    sheets = gather_sheets(catalogue.documents(), catalogue.people(), permissions(catalogue.folder))
     if author:
         sheets = [sheet for sheet in sheets if same_person(sheet.name, author) >= 0.75]
         if not sheets:

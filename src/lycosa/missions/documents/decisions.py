@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import clock
-from lycosa.collection.side_database import translated
+from lycosa.derived.store import translated
 from lycosa.errors import CollectionError, UsageError
 from lycosa.missions.documents.evidence.similarity import same_person
 from lycosa.missions.documents.model import Author, DocumentDescription, Evidence, Finding, MailAddress

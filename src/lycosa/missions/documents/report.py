@@ -27,8 +27,8 @@ def make_report(collection: Collection) -> Report:
     """The page about the documents of a collection."""
     with open_catalogue(collection) as catalogue:
         documents = list(catalogue.documents(unwanted=True))
+        sheets = contact_sheets(catalogue, everything=True)
     states = permissions(collection.path)
-    sheets = contact_sheets(collection, everything=True)
     seeds = ", ".join(collection.seeds()[:3])
     return Report(
         title=f"Documents of {seeds or collection.path.name}",

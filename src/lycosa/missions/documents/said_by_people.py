@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lycosa.collection.collection import Collection
 from lycosa.config.fields import nearest
 from lycosa.errors import UsageError
-from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
+from lycosa.missions.documents.catalogue import Catalogue
 from lycosa.missions.documents.decisions import SEVERAL, SINGLE, STATES, check_values, correct, decide
 from lycosa.missions.documents.evidence.similarity import same_person
 from lycosa.missions.documents.model import DocumentDescription
@@ -29,9 +28,7 @@ def split_values(field: str, text: str) -> list[str]:
     return [value for line in lines if (value := " ".join(line.split()))]
 
 
-def keep_correction(
-    collection: Collection, url: str, field: str, values: Sequence[str], *, undo: bool = False, renew: bool = True
-) -> str:
+def keep_correction(catalogue: Catalogue, url: str, field: str, values: Sequence[str], *, undo: bool = False) -> str:
     """Keep the right values of a field, or take the correction back; gives the document's address."""
     allowed = (*SINGLE, *SEVERAL)
     if field not in allowed:
@@ -42,15 +39,12 @@ def keep_correction(
     if len(values) > _MAX_VALUES or any(len(value) > _MAX_VALUE for value in values):
         raise UsageError(f"{field} is too long; allowed: {_MAX_VALUES} values of {_MAX_VALUE:,} characters.")
     check_values(field, values)
-    with open_catalogue(collection, renew=renew) as catalogue:
-        document = _find(catalogue, url)
-    correct(collection.path, document.url, field, None if undo else list(values))
+    document = _find(catalogue, url)
+    correct(catalogue.folder, document.url, field, None if undo else list(values))
     return document.url
 
 
-def keep_decision(
-    collection: Collection, urls: Sequence[str], author: str, state: str, note: str = "", *, renew: bool = True
-) -> int:
+def keep_decision(catalogue: Catalogue, urls: Sequence[str], author: str, state: str, note: str = "") -> int:
     """Record that an author was asked, or the answer: of these documents, or of all of theirs; how many those are."""
     kind = next((each for each in STATES if each == state), None)
     if kind is None:
@@ -60,16 +54,15 @@ def keep_decision(
     if len(note) > _MAX_VALUE:
         raise UsageError(f"The note has {len(note):,} characters; allowed: {_MAX_VALUE:,}.")
     chosen: list[tuple[str, str]] = []
-    with open_catalogue(collection, renew=renew) as catalogue:
-        wanted = [_find(catalogue, url) for url in urls]
-        for document in wanted or catalogue.documents(unwanted=True):
-            names = [each.name for each in document.authors if not author or same_person(each.name, author) >= 0.75]
-            if author and not names and wanted:
-                known = ", ".join(each.name for each in document.authors) or "none is known"
-                raise UsageError(f"{author[:200]} is no author of {document.url}: {known}.")
-            chosen += [(document.url, name) for name in names or ([""] if not author else [])]
+    wanted = [_find(catalogue, url) for url in urls]
+    for document in wanted or catalogue.documents(unwanted=True):
+        names = [each.name for each in document.authors if not author or same_person(each.name, author) >= 0.75]
+        if author and not names and wanted:
+            known = ", ".join(each.name for each in document.authors) or "none is known"
+            raise UsageError(f"{author[:200]} is no author of {document.url}: {known}.")
+        chosen += [(document.url, name) for name in names or ([""] if not author else [])]
     if not chosen:
         raise UsageError(f"No document of this collection has the author {author[:200]}; lycosa contacts lists them.")
     for url, name in chosen:
-        decide(collection.path, url, name, kind, note)
+        decide(catalogue.folder, url, name, kind, note)
     return len({url for url, _ in chosen})

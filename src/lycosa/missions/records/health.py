@@ -280,13 +280,14 @@ def refresh_and_watch(collection: Collection) -> list[str]:
     with open_store(collection, refresh=False) as store:
         if store.connection.readonly("main"):
             return []
-        _keep_description(store, collection)
+        keep_description(store, collection)
         if not sum(store.refresh().values()):
             return []
         return tell_drops(find_drops(store, collection))
 
 
-def _keep_description(store: RecordStore, collection: Collection) -> None:
+def keep_description(store: RecordStore, collection: Collection) -> None:
+    """Keep the rules that the mission has now, so that records tell by which they were found."""
     from lycosa.missions.records.site_description import is_described, read_description
 
     settings = _settings_of(collection)

@@ -13,6 +13,7 @@ from support.serve_browser import browsing, expect, needs_browser, viewing
 from support.serve_client import ServeClient, serving
 
 from lycosa.collection.collection import Collection
+from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.said_by_people import keep_correction, keep_decision
 
 if TYPE_CHECKING:
@@ -46,12 +47,12 @@ def client(crawled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     root = tmp_path_factory.mktemp("served")
     shutil.copytree(crawled, root / "faculty")
     shutil.copytree(crawled, root / "hostile")
-    with Collection(root / "hostile") as collection:
+    with Collection(root / "hostile") as collection, open_catalogue(collection) as catalogue:
         for field in ("title", "category", "subcategory", "language", "abstract", "doi"):
-            keep_correction(collection, PAPER, field, [SCRIPTS[len(field) % len(SCRIPTS)]])
+            keep_correction(catalogue, PAPER, field, [SCRIPTS[len(field) % len(SCRIPTS)]])
         for field in ("authors", "affiliations", "keywords", "rights"):
-            keep_correction(collection, PAPER, field, SCRIPTS)
-        keep_decision(collection, [PAPER], "", "asked", "".join(SCRIPTS))
+            keep_correction(catalogue, PAPER, field, SCRIPTS)
+        keep_decision(catalogue, [PAPER], "", "asked", "".join(SCRIPTS))
     with serving(root) as client:
         yield client
 

@@ -34,10 +34,12 @@ def contacts(
     lycosa contacts --letters letters/
     """
     from lycosa.collection.collection import Collection
+    from lycosa.missions.documents.catalogue import open_catalogue
     from lycosa.missions.documents.contacts import contact_sheets, write_letters, write_sheets
 
     with Collection(collection) as source:
-        sheets = contact_sheets(source, author=author, everything=everything)
+        with open_catalogue(source) as catalogue:
+            sheets = contact_sheets(catalogue, author=author, everything=everything)
         if letters:
             written = write_letters(source, sheets, letters)
             report_written(letters, written)

@@ -25,9 +25,10 @@ def correct(url: str, field: str, values: tuple[str, ...], collection: str, undo
     lycosa correct https://www.example.edu/a.pdf title --undo
     """
     from lycosa.collection.collection import Collection
+    from lycosa.missions.documents.catalogue import open_catalogue
     from lycosa.missions.documents.said_by_people import keep_correction
 
-    with Collection(collection) as source:
-        document = keep_correction(source, url, field, values, undo=undo)
+    with Collection(collection) as source, open_catalogue(source) as catalogue:
+        document = keep_correction(catalogue, url, field, values, undo=undo)
     said = "the correction was taken back" if undo else f"{field} is now {'; '.join(values) or 'empty'}"
     click.echo(f"{document}: {said}", err=True)

@@ -27,9 +27,10 @@ def decide(state: str, urls: tuple[str, ...], collection: str, author: str, note
     lycosa decide refused https://www.example.edu/a.pdf
     """
     from lycosa.collection.collection import Collection
+    from lycosa.missions.documents.catalogue import open_catalogue
     from lycosa.missions.documents.said_by_people import keep_decision
     from lycosa.output.wording import counted
 
-    with Collection(collection) as source:
-        count = keep_decision(source, urls, author, state, note)
+    with Collection(collection) as source, open_catalogue(source) as catalogue:
+        count = keep_decision(catalogue, urls, author, state, note)
     click.echo(f"{counted(count, 'document')}: {state}", err=True)

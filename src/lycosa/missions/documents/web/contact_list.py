@@ -7,6 +7,7 @@ import io
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
+from lycosa.missions.documents.catalogue import kept_catalogue, shown_catalogue
 from lycosa.missions.documents.contacts import (
     COLUMNS,
     ContactSheet,
@@ -17,7 +18,6 @@ from lycosa.missions.documents.contacts import (
 )
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.reading.words import fold
-from lycosa.missions.documents.web.current_catalogue import kept_catalogue, prepare_catalogue
 from lycosa.missions.web_lists import count_pages
 from lycosa.output.table import Format, write
 
@@ -108,10 +108,10 @@ def _show(sheet: ContactSheet) -> ShownContact:
 
 def write_contacts(collection: Collection, form: Format = "csv", *, everything: bool = False) -> bytes:
     """The whole sheet as a file, with the columns of `lycosa contacts`."""
-    prepare_catalogue(collection)
     body = io.BytesIO()
     out = io.TextIOWrapper(body, encoding="utf-8", errors="replace", newline="", write_through=True)
-    rows = map(sheet_row, contact_sheets(collection, everything=everything, renew=False))
+    with shown_catalogue(collection) as (catalogue, _):
+        rows = map(sheet_row, contact_sheets(catalogue, everything=everything))
     write(([row[name] for name in COLUMNS] for row in rows), COLUMNS, out, form=form)
     out.flush()
     return body.getvalue()

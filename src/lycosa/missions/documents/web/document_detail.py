@@ -8,6 +8,7 @@ from itertools import islice
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
+from lycosa.missions.documents.catalogue import shown_catalogue
 from lycosa.missions.documents.decisions import (
     SEVERAL,
     SINGLE,
@@ -18,7 +19,6 @@ from lycosa.missions.documents.decisions import (
     read_corrections,
 )
 from lycosa.missions.documents.model import Author, Box, DocumentDescription, Evidence
-from lycosa.missions.documents.web.current_catalogue import shown_catalogue
 from lycosa.missions.web import NotFound
 
 _SHOWN_EVIDENCE = 8

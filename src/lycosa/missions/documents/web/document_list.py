@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
+from lycosa.missions.documents.catalogue import ShownCatalogue, kept_catalogue
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.model import DocumentDescription
 from lycosa.missions.documents.reading.words import fold
-from lycosa.missions.documents.web.current_catalogue import ShownCatalogue, kept_catalogue
 from lycosa.missions.web_lists import CountedFacet, count_pages, rank_values, read_page
 from lycosa.urls import host_of
 

@@ -6,11 +6,11 @@ from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from lycosa.errors import CollectionError
+from lycosa.missions.documents.catalogue import kept_catalogue, shown_catalogue
 from lycosa.missions.documents.model import Box
 from lycosa.missions.documents.oai_server import offer_documents
 from lycosa.missions.documents.said_by_people import keep_correction, keep_decision, split_values
 from lycosa.missions.documents.web.contact_list import list_contacts, write_contacts
-from lycosa.missions.documents.web.current_catalogue import kept_catalogue, prepare_catalogue
 from lycosa.missions.documents.web.document_detail import DocumentDetail, describe_document
 from lycosa.missions.documents.web.document_list import FACETS, PAGE_SIZE, DocumentRow, list_documents
 from lycosa.missions.documents.web.page_image import draw_page
@@ -124,9 +124,9 @@ def correct(request: WebRequest) -> Response:
     form = request.form
     undo = form.get("undo", "") == "1"
     field = form.get("field", "")
-    prepare_catalogue(request.collection)
     values = [] if undo else split_values(field, form.get("value", ""))
-    url = keep_correction(request.collection, form.get("url", ""), field, values, undo=undo, renew=False)
+    with shown_catalogue(request.collection) as (catalogue, _):
+        url = keep_correction(catalogue, form.get("url", ""), field, values, undo=undo)
     return RedirectResponse(request.mission_link("document", url=url, field=field), 303)
 
 
@@ -135,8 +135,8 @@ def decide(request: WebRequest) -> Response:
     form = request.form
     url, author = form.get("url", ""), form.get("author", "")
     note = form.get("note", "").strip()
-    prepare_catalogue(request.collection)
-    keep_decision(request.collection, [url] if url else [], author, form.get("state", ""), note, renew=False)
+    with shown_catalogue(request.collection) as (catalogue, _):
+        keep_decision(catalogue, [url] if url else [], author, form.get("state", ""), note)
     back = request.mission_link("document", url=url) if url else request.mission_link("contacts", all="1", q=author)
     return RedirectResponse(back, 303)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from lycosa.derived.freshness import mark_files
 from lycosa.missions.geo.check import check_history
 from lycosa.missions.geo.check.check_history import CheckHistory, CheckRound
-from lycosa.missions.geo.web.known_services import CHECKS, stamp_of
+from lycosa.missions.geo.web.known_services import CHECKS
 from lycosa.missions.geo.web.outcome_words import WORDS
 
 _MOST_ROUNDS = 100
@@ -50,11 +51,11 @@ def list_rounds(folder: Path) -> ChecksPage:
     """The rounds of a collection's checks."""
     if not (folder / check_history.NAME).exists():
         return ChecksPage(rounds=[], changes=[])
-    return _read_rounds(folder, stamp_of(folder, CHECKS))
+    return _read_rounds(folder, mark_files(folder, CHECKS))
 
 
 @lru_cache(maxsize=8)
-def _read_rounds(folder: Path, stamp: object) -> ChecksPage:
+def _read_rounds(folder: Path, mark: str) -> ChecksPage:
     """The page of the rounds, kept until there is another result."""
     with closing(CheckHistory(folder, write=False)) as history:
         rounds = history.rounds()

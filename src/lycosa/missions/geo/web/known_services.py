@@ -1,39 +1,55 @@
-"""Known services: the inventory of a collection as pages show it, kept in a file beside it.
+"""Known services: the inventory of a collection as pages show it, derived data kept in `services.db`.
 
-A process of low priority makes the file when the collection changed, as gathering thousands of services takes seconds;
-pages read it once. In a folder that cannot be written to, the server gathers them itself, each time something changed.
+Gathering thousands of services takes seconds, so a process does it when the collection changed. A new round of checks
+changes the outcomes alone; pages read those from the checks themselves, so they are never late.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
-from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
-from threading import Lock
 
+import apsw
 import msgspec
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.collection.reading_source import mark_source
-from lycosa.errors import BeingMade, CollectionError
-from lycosa.missions.background_refresh import refresh_in_background, run_refresh
+from lycosa.derived.freshness import KeptValues, mark_files, mark_of
+from lycosa.derived.reading import reading
+from lycosa.derived.store import Derived, write_meta, write_transaction
 from lycosa.missions.geo.check.check_history import last_outcomes
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
 from lycosa.missions.geo.model import LayerItem, Service
 
-NAME = "services.msgpack"
-_MODULE = "lycosa.missions.geo.web.known_services"
-_VERSION = 1
 CHECKS = ("checks.db", "checks.db-wal")
-_CRAWL = ("crawl.db", "crawl.db-wal")
-_MOST_KEPT = 2
-#: Who asks waits so long for the file: the first time, and when there is an older one.
-_FIRST_S = 20.0
-_LATER_S = 3.0
+#: Services and layers stand in the order of the inventory; `data` has what the other columns leave out.
+_TABLES = """
+CREATE TABLE service (
+    n INTEGER PRIMARY KEY, id TEXT UNIQUE, type TEXT, version TEXT, title TEXT, provider TEXT, host TEXT, endpoint TEXT,
+    state TEXT, reason TEXT, layers INTEGER, guess INTEGER, found INTEGER, at REAL, language TEXT, licence TEXT,
+    west REAL, south REAL, east REAL, north REAL, outcome TEXT DEFAULT '', checked_at REAL, words TEXT, data TEXT
+);
+CREATE TABLE layer (
+    n INTEGER PRIMARY KEY, id TEXT, service INTEGER REFERENCES service (n), service_type TEXT, type TEXT, name TEXT,
+    title TEXT, host TEXT, language TEXT, licence TEXT, time TEXT, offers INTEGER, dataset TEXT,
+    west REAL, south REAL, east REAL, north REAL, words TEXT, offered_by TEXT, data TEXT
+);
+CREATE INDEX layer_service ON layer (service);
+"""
+SERVICES = Derived(
+    name="services.db",
+    version=1,
+    tables=_TABLES,
+    make="lycosa.missions.geo.web.known_services:make_services",
+    in_steps=True,
+    files=CHECKS,
+    counted="service",
+)
+_FORMER = "services.msgpack"  # what earlier versions kept
+_NOWHERE = (None,) * 4
+_encode = msgspec.json.Encoder().encode
+_decode_entry = msgspec.json.Decoder(ServiceEntry).decode
+_decode_item = msgspec.json.Decoder(LayerItem).decode
+_decode_offers = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class KnownServices(Struct, frozen=True):
@@ -47,116 +63,74 @@ class KnownServices(Struct, frozen=True):
         return next((entry for entry in self.entries if entry.id == number), None)
 
 
-class _FileMark(Struct, frozen=True):
-    """What the file was made from; the rest of it is passed over."""
-
-    version: int
-    mark: str
-
-
-class _KeptLayer(Struct, frozen=True, array_like=True):
-    """A layer; its service is the one at a place of the list."""
-
-    id: str
-    entry: int
-    item: LayerItem
-    dataset: str
-    offers: tuple[str, ...]
-
-
-class _File(Struct, frozen=True):
-    version: int
-    mark: str
-    entries: list[ServiceEntry]
-    layers: list[_KeptLayer]
-
-
-class _Kept(Struct):
-    stamp: object
-    services: KnownServices
-
-
-_kept: dict[Path, _Kept] = {}
-_lock = Lock()
+_kept = KeptValues[KnownServices](2)
 
 
 def known_services(collection: Collection) -> KnownServices:
     """The services of a collection; those of a moment ago while a crawl changes it."""
     folder = collection.path
-    if os.access(folder, os.W_OK):
-        refresh_in_background(_MODULE, folder, wait_s=_LATER_S if (folder / NAME).exists() else _FIRST_S)
-    names = (NAME, *CHECKS) if (folder / NAME).exists() else (*_CRAWL, *CHECKS)
-    stamp = stamp_of(folder, names)
-    with _lock:
-        had = _kept.get(folder)
-        if had is not None and had.stamp == stamp:
-            return had.services
-    if (folder / NAME).exists():
-        found = _read(folder)
-    elif os.access(folder, os.W_OK):
-        raise BeingMade
-    else:
-        found = _gather(collection)
-    with _lock:
-        _kept.pop(folder, None)
-        while len(_kept) >= _MOST_KEPT:
-            del _kept[next(iter(_kept))]
-        _kept[folder] = _Kept(stamp, found)
-    return found
+    with reading(SERVICES, folder) as found:
+        mark = found.state, mark_files(folder, CHECKS)
+        return _kept.get(folder, mark, lambda: _read(found.database, folder))
 
 
-def _gather(collection: Collection) -> KnownServices:
-    with collection.snapshot():
-        inventory = ServiceInventory(collection)
-        return KnownServices(inventory.entries, list(inventory.layers()))
-
-
-def _read(folder: Path) -> KnownServices:
-    """The services in the file, with the outcomes of the last checks."""
-    try:
-        file = msgspec.msgpack.decode((folder / NAME).read_bytes(), type=_File)
-    except (OSError, msgspec.MsgspecError) as problem:
-        raise CollectionError(f"{folder / NAME} cannot be read ({problem}): remove it, and it is made anew.") from None
+def _read(database: apsw.Connection, folder: Path) -> KnownServices:
+    """The services in the database, with the outcomes of the last checks."""
+    entries = {n: _decode_entry(data) for n, data in database.execute("SELECT n, data FROM service ORDER BY n")}
     outcomes = last_outcomes(folder)
-    for entry in file.entries:
+    for entry in entries.values():
         entry.outcome, entry.checked_at = outcomes.get(entry.id, ("", None))
-    layers = [Layer(each.id, file.entries[each.entry], each.item, each.dataset, each.offers) for each in file.layers]
-    return KnownServices(file.entries, layers)
+    sql = "SELECT id, service, data, dataset, offered_by FROM layer ORDER BY n"
+    layers = [
+        Layer(number, entries[service], _decode_item(data), dataset, _decode_offers(offers))
+        for number, service, data, dataset, offers in database.execute(sql)
+    ]
+    return KnownServices([*entries.values()], layers)
 
 
-def keep_services(folder: Path) -> None:
-    """Make the file, unless it is that of the collection as it is."""
-    mark, path = mark_source(folder), folder / NAME
-    with suppress(OSError, msgspec.MsgspecError):
-        if msgspec.msgpack.decode(path.read_bytes(), type=_FileMark) == _FileMark(_VERSION, mark):
-            return
-    with Collection(folder) as collection:
-        found = _gather(collection)
-    for source in (source for entry in found.entries for source in entry.sources):  # of which pages show little
+def make_services(collection: Collection, database: apsw.Connection) -> None:
+    """Gather the services anew, if the collection changed, and take over the outcomes of the last checks."""
+    gathered = mark_of(collection.path)
+    with write_transaction(database):
+        if database.execute("SELECT value FROM meta WHERE key = 'gathered'").get != gathered:
+            database.execute("DELETE FROM layer; DELETE FROM service")
+            with collection.snapshot():
+                inventory = ServiceInventory(collection)
+                _store(database, inventory.entries, list(inventory.layers()))
+            write_meta(database, gathered=gathered)
+        database.execute("UPDATE service SET outcome = '', checked_at = NULL")
+        rows = ((outcome, at, number) for number, (outcome, at) in last_outcomes(collection.path).items())
+        database.executemany("UPDATE service SET outcome = ?, checked_at = ? WHERE id = ?", rows)
+    (collection.path / _FORMER).unlink(missing_ok=True)
+
+
+def _store(database: apsw.Connection, entries: list[ServiceEntry], layers: list[Layer]) -> None:
+    places = {id(entry): n for n, entry in enumerate(entries, 1)}
+    rows = ((n, *_service_row(entry)) for n, entry in enumerate(entries, 1))
+    database.executemany(f"INSERT INTO service VALUES ({', '.join('?' * 20)}, '', NULL, ?, ?)", rows)
+    rows = ((n, *_layer_row(layer, places[id(layer.entry)])) for n, layer in enumerate(layers, 1))
+    database.executemany(f"INSERT INTO layer VALUES ({', '.join('?' * 20)})", rows)
+
+
+def _service_row(entry: ServiceEntry) -> tuple[object, ...]:
+    service = entry.service
+    texts = (service.title, service.abstract, service.provider, *service.keywords, *entry.endpoints)
+    for source in entry.sources:  # of which pages show little
         source.service = Service(source.service.type, source.service.version, items=source.service.items)
         source.pages = {}
-    places = {id(entry): nth for nth, entry in enumerate(found.entries)}
-    layers = [
-        _KeptLayer(each.id, places[id(each.entry)], each.item, each.dataset, each.offers) for each in found.layers
-    ]
-    with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{NAME}.", delete=False) as out:
-        out.write(msgspec.msgpack.encode(_File(_VERSION, mark, found.entries, layers)))
-    os.chmod(out.name, 0o644)
-    os.replace(out.name, path)
+    return (
+        entry.id, service.type, service.version, service.title, service.provider, entry.host, service.endpoint,
+        entry.state, entry.reason, service.items, int(entry.guess), int(bool(entry.sources)), entry.at,
+        service.language, service.licence, *(service.box or _NOWHERE), "\n".join(texts).casefold(),
+        _encode(entry).decode(),
+    )  # fmt: skip
 
 
-def stamp_of(folder: Path, names: Iterable[str]) -> object:
-    """Changes when one of these files does."""
-    return tuple(_stamp(folder / name) for name in names)
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
-
-
-if __name__ == "__main__":
-    sys.exit(run_refresh(keep_services, sys.argv[1]))
+def _layer_row(layer: Layer, service: int) -> tuple[object, ...]:
+    item, offering = layer.item, layer.entry.service
+    texts = (item.title, item.name, item.abstract, *item.path, *item.keywords, offering.title, offering.provider)
+    return (
+        layer.id, service, offering.type, item.type, item.name, item.title, layer.entry.host, item.language,
+        item.licence, item.time, len(layer.offers), layer.dataset, *(item.box or _NOWHERE),
+        "\n".join(texts).casefold(), _encode(layer.offers).decode(), _encode(item).decode(),
+    )  # fmt: skip

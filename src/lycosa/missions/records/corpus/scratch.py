@@ -21,7 +21,7 @@ from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from lycosa import urls
-from lycosa.collection.near_duplicates import ALIKE
+from lycosa.derived.near_duplicates import ALIKE
 from lycosa.missions.records.corpus.page_reader import ReadPage
 from lycosa.text.fingerprint import Content
 

@@ -15,9 +15,9 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
+from lycosa.derived.store import write_transaction
 from lycosa.missions.records.database.health_tally import HealthTally
 from lycosa.missions.records.database.model import Cause, What
-from lycosa.missions.records.database.tables import write_transaction
 from lycosa.missions.records.database.writer import RecordOrigin, VersionWriter
 from lycosa.urls import host_of
 

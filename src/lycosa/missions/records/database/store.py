@@ -13,6 +13,7 @@ import msgspec
 
 from lycosa import clock
 from lycosa.collection.collection import Collection
+from lycosa.derived.store import write_transaction
 from lycosa.errors import CollectionError
 from lycosa.missions.api import RecordHistory
 from lycosa.missions.records.database.matching import FreshRecord
@@ -26,7 +27,7 @@ from lycosa.missions.records.database.model import (
     compare_fields,
 )
 from lycosa.missions.records.database.refresh import refresh_records
-from lycosa.missions.records.database.tables import NAME, open_database, records_errors, write_transaction
+from lycosa.missions.records.database.tables import NAME, open_in, records_errors
 from lycosa.missions.records.database.writer import RecordOrigin, VersionWriter, encode_data
 from lycosa.urls import host_of
 
@@ -53,8 +54,10 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 class RecordStore:
     """The records of a collection with their history; can be used with `with`."""
 
-    def __init__(self, path: Path, database: apsw.Connection) -> None:
+    def __init__(self, path: Path, database: apsw.Connection, *, crawl: Path | None = None) -> None:
+        """`crawl` is the crawl's database, where that does not stand beside it."""
         self.path = path
+        self._crawl = crawl or path.with_name("crawl.db")
         self.connection = database
         self._rules: dict[str, Mapping[str, Any]] = {}
 
@@ -99,7 +102,7 @@ class RecordStore:
     def refresh(self) -> dict[What, int]:
         """Bring it up to what the crawl's database holds; how many records are new, changed, gone and back."""
         with records_errors(self.path):
-            return refresh_records(self.connection, self.path.with_name("crawl.db"))
+            return refresh_records(self.connection, self._crawl)
 
     def records(
         self,
@@ -250,7 +253,7 @@ def open_store(collection: Collection | Path, *, refresh: bool = True) -> Record
     """The records database of a collection, made where there is none and brought up to date."""
     folder = collection if isinstance(collection, Path) else collection.path
     path = folder / NAME
-    store = RecordStore(path, open_database(path))
+    store = RecordStore(path, open_in(folder))
     try:
         if refresh and path.with_name("crawl.db").exists() and not store.connection.readonly("main"):
             store.refresh()

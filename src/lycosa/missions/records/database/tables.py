@@ -13,6 +13,7 @@ from pathlib import Path
 
 import apsw
 
+from lycosa.derived.store import write_transaction
 from lycosa.errors import CollectionError, Damaged
 from lycosa.frontier.sqlite.errors import translate
 
@@ -109,25 +110,9 @@ def records_errors(path: Path) -> Iterator[None]:
         raise translate(problem, path) from None
 
 
-@contextmanager
-def write_transaction(database: apsw.Connection) -> Iterator[None]:
-    """All that the block writes, or nothing; within another one it is a part of that."""
-    if database.in_transaction:
-        with database:
-            yield
-        return
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        if database.in_transaction:
-            database.execute("ROLLBACK")
-        raise
-
-
-def open_database(path: Path) -> apsw.Connection:
-    """Open records.db, or make it; in a folder that cannot be written to, as it is or in memory."""
+def open_in(folder: Path) -> apsw.Connection:
+    """Open records.db in a folder, or make it; where nothing can be written, as it is or in memory."""
+    path = folder / NAME
     with records_errors(path):
         if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
             return _open_unwritable(path)

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
+
 from lycosa.collection.collection import Collection
+from lycosa.derived.reading import reading
+from lycosa.derived.store import Derived
 from lycosa.errors import CollectionError
-from lycosa.missions.background_refresh import refresh_in_background, run_refresh
 from lycosa.missions.records.database import RecordStore, open_store
+from lycosa.missions.records.database.tables import NAME, VERSION
 from lycosa.missions.records.web.list_tables import keep_lists
 
-_MODULE = "lycosa.missions.records.web.current_store"
-
-#: The rows that stand in the database once all of it was there.
-_IS_COMPLETE = "SELECT 1 FROM meta WHERE key = 'shown'"
+#: What pages show of records.db: the records of now, their lists and stories.
+RECORDS = Derived(
+    name=NAME,
+    version=VERSION,
+    tables="",
+    open="lycosa.missions.records.database.tables:open_in",
+    make="lycosa.missions.records.web.current_store:refresh_shown",
+    in_steps=True,
+    counted="record",
+)
 
 
 @contextmanager
 def shown_store(collection: Collection) -> Iterator[tuple[RecordStore, bool]]:
     """The store, and whether it is that of now."""
-    state = refresh_in_background(_MODULE, collection.path)
-    with open_store(collection, refresh=False) as store:
-        rows = (
-            next(store.rows(sql), None) for sql in ("SELECT 1 FROM meta WHERE key = 'shown'", "SELECT 1 FROM record")
-        )
-        is_complete, has_records = (row is not None for row in rows)
-        state.require(is_complete=is_complete or store.connection.readonly("main"), is_empty=not has_records)
-        yield store, state.is_current
+    with reading(RECORDS, collection.path) as found:
+        yield RecordStore(Path(found.database.filename or NAME), found.database), found.is_current
 
 
 @contextmanager
@@ -47,18 +50,13 @@ def has_table(store: RecordStore, name: str) -> bool:
     return next(store.rows(sql, (name,)), None) is not None
 
 
-def _refresh(folder: Path) -> None:
-    from lycosa.missions.records.health import refresh_and_watch
+def refresh_shown(collection: Collection, database: apsw.Connection) -> None:
+    """Bring records, lists and stories up to what the crawl holds."""
+    from lycosa.missions.records.health import keep_description
     from lycosa.missions.records.stories import refresh_stories
 
-    with Collection(folder) as collection:
-        refresh_and_watch(collection)
-        with open_store(collection, refresh=False) as store:
-            if not store.connection.readonly("main"):
-                keep_lists(store)
-                refresh_stories(store)
-                store.connection.execute("INSERT OR REPLACE INTO meta VALUES ('shown', 1)")
-
-
-if __name__ == "__main__":
-    sys.exit(run_refresh(_refresh, sys.argv[1]))
+    store = RecordStore(Path(database.filename), database, crawl=collection.path / "crawl.db")
+    keep_description(store, collection)
+    store.refresh()
+    keep_lists(store)
+    refresh_stories(store)

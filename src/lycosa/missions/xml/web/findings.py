@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.analysis.store import NAME, find_mission, open_readonly
-from lycosa.collection.side_database import translated
+from lycosa.derived.store import translated
 from lycosa.missions.xml.closure import NEEDS, UNCHECKED, quote
 from lycosa.missions.xml.report import FAMILY
 

@@ -6,37 +6,26 @@ and a run that was ended goes on where it was. `near.db` can be deleted at any t
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from array import array
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-import apsw
-from msgspec import Struct
-
-from lycosa.collection.side_database import open_versioned, translated
+from lycosa.collection.collection import Collection
+from lycosa.collection.status import NEAR_NAME
+from lycosa.derived.store import Derived, open_derived, place_of, translated
 from lycosa.text.fingerprint import Fingerprint, hash_text, make_fingerprint, read_lines
 
-if TYPE_CHECKING:
-    from lycosa.collection.collection import Collection
-
-NAME = "near.db"
-#: Raised when the meaning of a fingerprint changes: those of another version are made anew.
-_VERSION = 1
 _AT_ONCE = 1000
 _REPORT_S = 2.0
 
-_TABLES = f"""
+_TABLES = """
 CREATE TABLE print (n INTEGER PRIMARY KEY, digest BLOB, title INTEGER, runs BLOB);
 CREATE INDEX print_digest ON print (digest);
 CREATE TABLE kin (cluster INTEGER, n INTEGER PRIMARY KEY, similarity REAL);
 CREATE INDEX kin_cluster ON kin (cluster);
-CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-PRAGMA user_version = {_VERSION};
 """
+#: Its version is raised when the meaning of a fingerprint changes. Commands make it.
+NEAR = Derived(name=NEAR_NAME, version=1, tables=_TABLES)
 
 #: The newest copy of each page whose text is looked at.
 _PAGES = """
@@ -47,43 +36,17 @@ _PAGES = """
     ORDER BY page.n LIMIT ?2"""
 
 
-class NearCount(Struct, frozen=True):
-    """What was found when near-duplicates were last looked for."""
-
-    clusters: int
-    pages: int  # that say what another says
-    compared: int
-
-
-def count_near(folder: Path) -> NearCount | None:
-    """The stored figures; None where near-duplicates were never looked for."""
-    try:
-        database = apsw.Connection(str(folder / NAME), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            figures = dict(database.execute("SELECT key, value FROM meta"))
-        finally:
-            database.close()
-    except apsw.Error:
-        return None
-    return NearCount(**figures) if figures else None
-
-
 class FingerprintStore:
     """The fingerprints that were made so far; `database` also holds what was made of them."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self.path = collection.path / NAME
-        if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
-            self._temporary = tempfile.TemporaryDirectory()  # somebody else's collection: nothing is kept
-            self.path = Path(self._temporary.name) / NAME
-        self.database = open_versioned(self.path, version=_VERSION, tables=_TABLES)
+        place = place_of(NEAR, collection.path)
+        self.path = place / NEAR.name
+        self.database = open_derived(NEAR, place)
 
     def close(self) -> None:
         self.database.close()
-        if self._temporary is not None:
-            self._temporary.cleanup()
 
     def update(self, tell: Callable[[str], None] | None = None) -> int:
         """Make missing fingerprints, drop those of no page; returns how many changed. `tell` is told how far it got."""

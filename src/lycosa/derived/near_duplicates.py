@@ -12,19 +12,16 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from lycosa import urls
-from lycosa.collection.fingerprint_store import FingerprintStore
-from lycosa.collection.side_database import translated
+from lycosa.collection.collection import Collection
+from lycosa.derived.fingerprint_store import FingerprintStore
+from lycosa.derived.store import translated
 from lycosa.judge.admission.repetition import keys_of
 from lycosa.text.fingerprint import FRAME_MOST, SLOTS, Content, find_frame
-
-if TYPE_CHECKING:
-    from lycosa.collection.collection import Collection
 
 #: Pages that have so much of their text in common are near-duplicates; of pages that are nothing but frame, more.
 ALIKE = 0.8
