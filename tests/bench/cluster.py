@@ -113,7 +113,7 @@ class GrowingFrontier:
     def __init__(self, server: PostgresServer, name: str, *, hosts: int) -> None:
         PostgresFrontier.create(server.address, name, mission_toml="")
         self.frontier = PostgresFrontier(server.address, name, machine="bench")
-        self.frontier.lease(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
+        self.frontier.leases.acquire(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
         self.maker = Maker(hosts, local=0.9)
         self._server = server
         self.insert, self.load = self.start()
@@ -133,7 +133,7 @@ class GrowingFrontier:
     def look(self, hosts: int = 250) -> None:
         with self.load.running():
             for host in self.maker.random.sample(self.maker.names, min(hosts, len(self.maker.names))):
-                self.load.count += len(self.frontier.load(host, limit=50))
+                self.load.count += len(self.frontier.targets.load(host, limit=50))
 
     def bytes_each(self) -> float:
         connection = self.frontier._connection

@@ -103,7 +103,7 @@ class SimulatedWorker:
             for _ in range(LINKS):
                 url = self.link(target)
                 key = url_id(url)
-                if key not in found and not self._frontier.holds(key):
+                if key not in found and not self._frontier.known.holds(key):
                     host = url.split("/", 3)[2]
                     found[key] = Discovery(
                         key, url, host, depth=3, parent=target.row, via="a", anchor="An anchor text of some words"
@@ -129,16 +129,16 @@ class SimulatedWorker:
         while time.monotonic() < until:
             targets: list[Target] = []
             for host in self._random.sample(self._hosts, len(self._hosts)):
-                targets += self._frontier.load(host, limit=10)
+                targets += self._frontier.targets.load(host, limit=10)
                 if len(targets) >= PAGES:
                     break
             if targets:
                 self.commit(targets[:PAGES])
             if time.monotonic() > renewed + TTL_S / 4:
-                self._frontier.renew(self._owner, now=time.time(), ttl_s=TTL_S)
+                self._frontier.leases.renew(self._owner, now=time.time(), ttl_s=TTL_S)
                 renewed = time.monotonic()
             if time.monotonic() > read + INBOX_S:
-                self._frontier.inbox(parts)
+                self._frontier.targets.inbox(parts)
                 read = time.monotonic()
 
 
@@ -146,12 +146,12 @@ def run_worker(address: str, number: int, workers: int, options: Any, start: Any
     machine = f"machine{number // 2}"
     owner = f"{machine}:{number % 2}"
     frontier = PostgresFrontier(address, f"load_{workers}", machine=machine)
-    frontier.lease(owner, want=-(-PARTITIONS // workers), now=time.time(), ttl_s=TTL_S)
-    held = frontier.renew(owner, now=time.time(), ttl_s=TTL_S)
+    frontier.leases.acquire(owner, want=-(-PARTITIONS // workers), now=time.time(), ttl_s=TTL_S)
+    held = frontier.leases.renew(owner, now=time.time(), ttl_s=TTL_S)
     names = [f"www.host{host}.example.org" for host in range(options.hosts)]
     hosts = [name for name in names if part_of(name) in held]
     seeds = [f"http://{host}/{page}" for host in hosts for page in range(10)]
-    frontier.add_seeds(
+    frontier.seeds.add(
         Discovery(url_id(url), url, url.split("/", 3)[2], depth=0, seed=True, via="seed") for url in seeds
     )
     sent = count_round_trips()

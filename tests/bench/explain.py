@@ -64,7 +64,7 @@ def make(folder: Path, *, first: int, count: int, fan: int) -> None:
     SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=AT)
     (folder / "lycosa.toml").write_text(to_toml(Mission(seeds=(url_of(first),))))
     frontier = SqliteFrontier(folder / "crawl.db")
-    frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
+    frontier.leases.acquire("me:0", want=256, now=AT, ttl_s=1e9)
     dice = random.Random(first)
     for start in range(first, first + count, BATCH):
         span = range(start, min(start + BATCH, first + count))

@@ -71,7 +71,7 @@ def make_collection(folder: Path, *, count: int, size: int) -> None:
     (folder / "archive").mkdir(parents=True)
     SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=1e9)
     frontier = SqliteFrontier(folder / "crawl.db")
-    frontier.lease("bench:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
+    frontier.leases.acquire("bench:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
     randomness = random.Random(7)
     words = [
         "".join(randomness.choices("abcdefghijklmnopqrstuvwxyz", k=randomness.randint(2, 11))) for _ in range(5000)

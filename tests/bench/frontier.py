@@ -109,7 +109,7 @@ def measure(frontier: SqliteFrontier, maker: Maker, *, until: int, links: int) -
     sample = maker.random.sample(maker.names, min(1000, len(maker.names)))
     for host in sample * (1000 // len(sample)):
         with load:
-            rows_loaded = frontier.load(host, limit=64, skip=range(1, 2))
+            rows_loaded = frontier.targets.load(host, limit=64, skip=range(1, 2))
         targets += len(rows_loaded)
         picked += rows_loaded[: 2 if len(sample) > 32 else 64]
     picked = list({target.row: target for target in picked}.values())
@@ -135,14 +135,14 @@ def crawl_site(path: Path, *, pages: int) -> str:
     """A site from its seed on, in the order of finding: 50 pages a commit, two new URLs and a row of links each."""
     SqliteFrontier.create(path, mission_toml="", now=0.0)
     frontier = SqliteFrontier(path)
-    frontier.lease(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
+    frontier.leases.acquire(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
     maker = Maker(1, local=1.0)
     (host,) = maker.names
     frontier.commit(batch([maker.found(host, 0) for _ in range(PAGES)], []), owner=OWNER, now=0.0)
     load, commit = Clock(), Clock()
     for _ in range(pages // PAGES):
         with load:
-            targets = frontier.load(host, limit=PAGES)
+            targets = frontier.targets.load(host, limit=PAGES)
         rows = batch(
             [maker.found(host, target.row) for target in targets for _ in range(2)],
             [maker.done(target.row, host, 1.7e9) for target in targets],
@@ -171,7 +171,7 @@ def main() -> None:
         path = Path(folder) / "crawl.db"
         SqliteFrontier.create(path, mission_toml="", now=0.0)
         frontier = SqliteFrontier(path)
-        frontier.lease(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
+        frontier.leases.acquire(OWNER, want=PARTITIONS, now=0.0, ttl_s=1e9)
         print(f"{options.hosts:,} hosts, {options.links} new URLs a page, {options.local:.0%} of them on its host")
         print("| million URLs | RSS MiB | disk MiB | bytes/URL | insert µs | wall µs | next target µs | page µs |")
         print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")

@@ -42,13 +42,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "archive").mkdir(parents=True)
     SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=1000.0)
     frontier = SqliteFrontier(folder / "crawl.db")
-    frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
+    frontier.leases.acquire("here:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
     with ArchiveWriter(folder / "archive", prefix="test", max_bytes=10**9, software="test", info={}) as archive:
         for number in range(4):
             if number:
-                frontier.end_round(now=1000.0 * number + 10, why="")
-                frontier.begin_round(now=1000.0 * (number + 1), step_s=10.0, everything=True)
-                frontier.open_round(max_s=1e9)
+                frontier.rounds.end(now=1000.0 * number + 10, why="")
+                frontier.rounds.begin(now=1000.0 * (number + 1), step_s=10.0, everything=True)
+                frontier.rounds.open_due(max_s=1e9)
             play(frontier, archive, number)
     frontier.close()
     return folder
@@ -66,7 +66,7 @@ def play(frontier: SqliteFrontier, archive: ArchiveWriter, number: int) -> None:
     )
     frontier.commit(batch, owner="here:0", now=0.0)
     dones = []
-    for target in frontier.load("a.test", limit=99):
+    for target in frontier.targets.load("a.test", limit=99):
         text = STORY[target.url.removeprefix(SITE)][number]
         done = Outcome(target.row, target.host, State.GONE, "http-404", http=404, at=1.0, history=VisitHistory())
         if text == ">":
@@ -97,7 +97,7 @@ def keep(frontier: SqliteFrontier, archive: ArchiveWriter, target: Target, done:
     if digest == target.digest:
         done.state = State.UNCHANGED
         return
-    holder = frontier.content_holder(digest)
+    holder = frontier.known.content_holder(digest)
     if holder is None:
         place = archive.add(answer, digest=digest, mime="text/html")
     else:

@@ -80,16 +80,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frontier = SqliteFrontier(
         folder / "crawl.db", unpack_links=lambda packed: [row[0] for row in link_codec.unpack(packed)]
     )
-    frontier.add_seeds([msgspec.structs.replace(found(HOME), seed=True)])
-    frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
-    (seed,) = frontier.load("site.test", limit=10)
+    frontier.seeds.add([msgspec.structs.replace(found(HOME), seed=True)])
+    frontier.leases.acquire("me:0", want=256, now=AT, ttl_s=1e9)
+    (seed,) = frontier.targets.load("site.test", limit=10)
     rest = [found(url, parent=seed.row) for url in (TEXT, COPY, GONE, HOME + "later")]
     with ArchiveWriter(folder / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
         rows = [(TEXT, "Notes", True), (FAR, "Far \u202e\x1b[31maway", False)]
         home = keep(archive, answer(seed, HOME_BODY, mime="text/html; charset=utf-8"), title="=HYPERLINK(1)", rows=rows)
         outside = found(FAR, state=State.REJECTED, reason="scope", parent=seed.row)
         commit(frontier, archive, [*rest, outside], [home])
-        targets = {target.url: target for target in frontier.load("site.test", limit=10)}
+        targets = {target.url: target for target in frontier.targets.load("site.test", limit=10)}
         packed = gzip.compress("Plain text, größer".encode())
         text = keep(archive, answer(targets[TEXT], packed, mime="text/plain; charset=utf-8", coding="gzip"))
         copy = keep_copy(archive, answer(targets[COPY], HOME_BODY, mime="text/html; charset=utf-8"), home)
@@ -259,9 +259,9 @@ def test_hosts_are_asked_for_in_any_spelling(tmp_path: Path) -> None:
     SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=AT)
     frontier = SqliteFrontier(folder / "crawl.db", unpack_links=link_codec.targets)
     url = "http://www.xn--bcher-kva.test/"
-    frontier.add_seeds([msgspec.structs.replace(found(url), seed=True)])
-    frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
-    (seed,) = frontier.load("www.xn--bcher-kva.test", limit=10)
+    frontier.seeds.add([msgspec.structs.replace(found(url), seed=True)])
+    frontier.leases.acquire("me:0", want=256, now=AT, ttl_s=1e9)
+    (seed,) = frontier.targets.load("www.xn--bcher-kva.test", limit=10)
     with ArchiveWriter(folder / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
         got = answer(seed, HOME_BODY, mime="text/html")
         commit(frontier, archive, [], [keep(archive, got, rows=[(url, "Home", True)])])
@@ -306,12 +306,12 @@ def test_a_sitemap_is_kept_but_is_no_page(tmp_path: Path) -> None:
     SqliteFrontier.create(tmp_path / "crawl.db", mission_toml="", now=AT)
     frontier = SqliteFrontier(tmp_path / "crawl.db")
     listed = msgspec.structs.replace(found(address), via="sitemap")
-    frontier.add_seeds([msgspec.structs.replace(found(HOME), seed=True, via="seed")])
-    frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
+    frontier.seeds.add([msgspec.structs.replace(found(HOME), seed=True, via="seed")])
+    frontier.leases.acquire("me:0", want=256, now=AT, ttl_s=1e9)
     with ArchiveWriter(tmp_path / "archive", prefix="test", max_bytes=1 << 30, software="test", info={}) as archive:
         commit(frontier, archive, [listed], [])
         bodies = {HOME: HOME_BODY, address: b"<urlset/>"}
-        targets = frontier.load("site.test", limit=10)
+        targets = frontier.targets.load("site.test", limit=10)
         commit(frontier, archive, [], [keep(archive, answer(t, bodies[t.url], mime="text/html")) for t in targets])
     frontier.close()
     assert read_status(tmp_path).pages == 1

@@ -40,11 +40,11 @@ def make(folder: Path, pages: Pages, *, moved: dict[str, str] | None = None) -> 
     SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=AT)
     frontier = SqliteFrontier(folder / "crawl.db")
     every = dict.fromkeys((*pages, *(moved or {}), *(row[0] for rows in pages.values() for row in rows if row[2])))
-    frontier.add_seeds([Discovery(urls.url_id(url), url, urls.host_of(url), seed=True) for url in every])
-    frontier.lease("me:0", want=256, now=AT, ttl_s=1e9)
+    frontier.seeds.add([Discovery(urls.url_id(url), url, urls.host_of(url), seed=True) for url in every])
+    frontier.leases.acquire("me:0", want=256, now=AT, ttl_s=1e9)
     done = []
     for url in [*pages, *(moved or {})]:
-        row = frontier.find(url)
+        row = frontier.known.find(url)
         assert row is not None
         page = PageRow(AT, 200, mime="text/html", title=f"Title of {url}", links=link_codec.pack(pages.get(url, [])))
         state = State.MOVED if url in (moved or {}) else State.FETCHED

@@ -67,5 +67,5 @@ def open_frontier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ca
 def frontier(open_frontier: Callable[[], Frontier]) -> Frontier:
     """A frontier that holds all partitions."""
     frontier = open_frontier()
-    assert frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=60.0) == list(range(PARTITIONS))
+    assert frontier.leases.acquire("here:0", want=PARTITIONS, now=0.0, ttl_s=60.0) == list(range(PARTITIONS))
     return frontier

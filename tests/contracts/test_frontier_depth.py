@@ -19,7 +19,7 @@ def put(frontier: Frontier, *founds: Discovery, done: tuple[Outcome, ...] = (), 
 
 
 def number(frontier: Frontier, url: str) -> int:
-    row = frontier.find(url)
+    row = frontier.known.find(url)
     assert row is not None
     return row.row
 
@@ -30,13 +30,13 @@ def fetched(frontier: Frontier, url: str, *, links: str = "") -> Outcome:
 
 
 def state_of(frontier: Frontier, url: str) -> tuple[int, str, int]:
-    row = frontier.find(url)
+    row = frontier.known.find(url)
     assert row is not None
     return row.state, row.reason, row.depth
 
 
 def loaded(frontier: Frontier) -> list[str]:
-    return [target.url for target in frontier.load("a.test", limit=100)]
+    return [target.url for target in frontier.targets.load("a.test", limit=100)]
 
 
 def test_a_shorter_way_lowers_the_depth(frontier: Frontier) -> None:
@@ -51,7 +51,7 @@ def test_a_shorter_way_lowers_the_depth(frontier: Frontier) -> None:
     assert state_of(frontier, "http://a.test/x") == (State.PENDING, "", 2)
     assert state_of(frontier, "http://a.test/y")[2] == 1
     assert committed.woken_hosts == {"a.test"}
-    assert frontier.counts() == {State.PENDING: 2}
+    assert frontier.figures.counts() == {State.PENDING: 2}
 
 
 def test_other_rejections_are_not_opened_by_a_shorter_way(frontier: Frontier) -> None:
@@ -90,7 +90,7 @@ def test_a_shorter_way_lowers_what_a_page_led_to(frontier: Frontier) -> None:
 def test_a_seed_lowers_what_it_led_to(frontier: Frontier) -> None:
     """A known page that becomes a seed is a shorter way as well."""
     chain(frontier, max_depth=3)
-    frontier.add_seeds([found("http://a.test/1")], max_depth=3)
+    frontier.seeds.add([found("http://a.test/1")], max_depth=3)
     assert [state_of(frontier, f"http://a.test/{n}")[2] for n in (1, 2, 3, 4)] == [0, 1, 1, 2]
     assert loaded(frontier) == ["http://a.test/4"]
 
@@ -112,7 +112,7 @@ def test_a_page_lowered_while_it_is_refused_is_opened(frontier: Frontier) -> Non
     refused = Outcome(number(frontier, "http://a.test/1"), "a.test", State.REJECTED, "depth")
     assert put(frontier, done=(refused,), max_depth=3).woken_hosts == {"a.test"}
     assert state_of(frontier, "http://a.test/1") == (State.PENDING, "", 1)
-    assert frontier.counts() == {State.PENDING: 1}
+    assert frontier.figures.counts() == {State.PENDING: 1}
 
 
 def test_a_link_that_is_followed_lifts_a_bar(frontier: Frontier) -> None:
@@ -124,9 +124,9 @@ def test_a_link_that_is_followed_lifts_a_bar(frontier: Frontier) -> None:
     assert state_of(frontier, "http://a.test/y") == (State.PENDING, "", 3)
     assert put(frontier, found("http://a.test/x", depth=2, parent=9), max_depth=3).woken_hosts == {"a.test"}
     assert state_of(frontier, "http://a.test/x") == (State.PENDING, "", 2)
-    target = next(target for target in frontier.load("a.test", limit=9) if target.url.endswith("x"))
+    target = next(target for target in frontier.targets.load("a.test", limit=9) if target.url.endswith("x"))
     assert (target.depth, target.parent) == (2, 9)
-    assert frontier.counts() == {State.PENDING: 2}
+    assert frontier.figures.counts() == {State.PENDING: 2}
     put(frontier, barred, found("http://a.test/z", state=State.REJECTED, reason="rel-nofollow"))
     put(frontier, found("http://a.test/z", state=State.REJECTED, reason="nofollow"), found("http://a.test/z"))
     assert state_of(frontier, "http://a.test/z")[:2] == (State.PENDING, "")
@@ -173,8 +173,8 @@ def test_a_page_that_was_not_stored_still_led_somewhere(frontier: Frontier) -> N
     committed = put(frontier, found(child, depth=4), done=(done,), max_depth=5)
     assert (committed.stored, committed.duplicates) == (0, set())
     assert state_of(frontier, page) == (State.FETCHED, "not-quarry", 3)
-    assert frontier.stored() == frontier.pages() == 0
+    assert frontier.figures.stored() == frontier.figures.pages() == 0
     put(frontier, found(page, depth=1), max_depth=5)
     assert state_of(frontier, child)[2] == 2
-    assert frontier.requeue_reason("not-quarry") == 1
+    assert frontier.losses.requeue_reason("not-quarry") == 1
     assert state_of(frontier, page)[0] == State.PENDING

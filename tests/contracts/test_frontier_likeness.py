@@ -30,7 +30,7 @@ def put(frontier: Frontier, *links: Discovery, done: tuple[Outcome, ...] = (), *
 
 
 def row(frontier: Frontier, url: str) -> UrlRow:
-    found = frontier.find(url)
+    found = frontier.known.find(url)
     assert found is not None
     return found
 
@@ -42,15 +42,15 @@ def end(frontier: Frontier, url: str, state: int, digest: bytes = b"", **more: o
 
 
 def next_round(frontier: Frontier) -> None:
-    frontier.begin_round(now=0.0, step_s=DAY, everything=True)
-    frontier.open_round(max_s=DAY)
+    frontier.rounds.begin(now=0.0, step_s=DAY, everything=True)
+    frontier.rounds.open_due(max_s=DAY)
 
 
 def with_duplicate(frontier: Frontier) -> None:
     """A page, and another with the same content."""
     put(frontier, link(A), link(B))
     put(frontier, done=(end(frontier, A, State.FETCHED, b"x"), end(frontier, B, State.FETCHED, b"x")))
-    assert frontier.pages() == 1
+    assert frontier.figures.pages() == 1
 
 
 # Pages of the collection
@@ -62,10 +62,10 @@ def test_a_duplicate_that_moved_for_good_is_no_page_of_its_own(frontier: Frontie
     for state in (State.MOVED_FOR_GOOD, State.GONE, State.FAILED):
         next_round(frontier)
         put(frontier, done=(end(frontier, B, state, redirect=C),))
-        assert (frontier.pages(), frontier.summary().hosts) == (1, {"a.test": 1})
+        assert (frontier.figures.pages(), frontier.figures.summary().hosts) == (1, {"a.test": 1})
     next_round(frontier)
     put(frontier, done=(end(frontier, B, State.FETCHED, b"own"),))
-    assert (frontier.pages(), frontier.summary().hosts) == (2, {"a.test": 2})
+    assert (frontier.figures.pages(), frontier.figures.summary().hosts) == (2, {"a.test": 2})
 
 
 def test_a_duplicate_that_comes_back_unchanged_is_a_duplicate(frontier: Frontier) -> None:
@@ -75,7 +75,7 @@ def test_a_duplicate_that_comes_back_unchanged_is_a_duplicate(frontier: Frontier
     put(frontier, done=(end(frontier, B, State.GONE),))
     next_round(frontier)
     put(frontier, done=(end(frontier, B, State.UNCHANGED),))
-    assert (row(frontier, B).state, frontier.pages(), frontier.stored()) == (State.DUPLICATE, 1, 0)
+    assert (row(frontier, B).state, frontier.figures.pages(), frontier.figures.stored()) == (State.DUPLICATE, 1, 0)
 
 
 def test_a_page_whose_newest_copy_is_forgotten_counts_by_the_copy_before(frontier: Frontier) -> None:
@@ -83,19 +83,19 @@ def test_a_page_whose_newest_copy_is_forgotten_counts_by_the_copy_before(frontie
     with_duplicate(frontier)
     next_round(frontier)
     put(frontier, done=(end(frontier, B, State.FETCHED, b"own", reason="too-large"),))
-    assert frontier.pages() == 2
-    assert frontier.requeue_reason("too-large") == 1
-    assert (frontier.pages(), frontier.summary().hosts) == (1, {"a.test": 1})
+    assert frontier.figures.pages() == 2
+    assert frontier.losses.requeue_reason("too-large") == 1
+    assert (frontier.figures.pages(), frontier.figures.summary().hosts) == (1, {"a.test": 1})
 
 
 def test_duplicates_of_a_lost_page_are_asked_for_whole_even_while_they_wait(frontier: Frontier) -> None:
     """Their bytes were never kept, so an answer that they have not changed would leave nothing."""
     with_duplicate(frontier)
     next_round(frontier)
-    frontier.requeue_archive("w", [(0, 10)])
-    waiting = {target.url: (target.etag, target.digest) for target in frontier.load("a.test", limit=9)}
+    frontier.losses.requeue_archive("w", [(0, 10)])
+    waiting = {target.url: (target.etag, target.digest) for target in frontier.targets.load("a.test", limit=9)}
     assert waiting == {A: ("", b""), B: ("", b"")}
-    assert frontier.pages() == 0
+    assert frontier.figures.pages() == 0
 
 
 def test_what_was_read_and_not_stored_gives_no_room_back(frontier: Frontier) -> None:
@@ -104,8 +104,8 @@ def test_what_was_read_and_not_stored_gives_no_room_back(frontier: Frontier) -> 
     put(frontier, done=(end(frontier, A, State.FETCHED, b"x"),))
     next_round(frontier)
     put(frontier, done=(end(frontier, A, State.FETCHED, reason="not-quarry"),))
-    assert frontier.requeue_reason("not-quarry") == 1
-    assert frontier.stored() == 0
+    assert frontier.losses.requeue_reason("not-quarry") == 1
+    assert frontier.figures.stored() == 0
 
 
 # Rounds
@@ -117,18 +117,18 @@ def test_a_page_counts_once_in_a_round_as_what_was_found_last(frontier: Frontier
     put(frontier, done=(end(frontier, A, State.FETCHED, b"x"),))
     next_round(frontier)
     put(frontier, done=(end(frontier, A, State.GONE),))
-    frontier.add_seeds([link(A, seed=True)])
+    frontier.seeds.add([link(A, seed=True)])
     put(frontier, done=(end(frontier, A, State.FETCHED, b"x"),))
-    last = frontier.rounds()[-1]
+    last = frontier.rounds.listing()[-1]
     assert (last.gone, last.back) == (0, 1)
 
 
 def test_a_page_that_came_after_its_host_was_ended_is_new(frontier: Frontier) -> None:
     """It was under way when the host was given up; the page is stored, and counted."""
     put(frontier, link(A))
-    frontier.reject_host("a.test", "host-budget")
+    frontier.changes.end_host("a.test", "host-budget")
     put(frontier, done=(end(frontier, A, State.FETCHED, b"x"),))
-    assert (frontier.rounds()[0].new, frontier.pages()) == (1, 1)
+    assert (frontier.rounds.listing()[0].new, frontier.figures.pages()) == (1, 1)
 
 
 def test_a_lost_answer_without_a_page_is_asked_for_again(frontier: Frontier) -> None:
@@ -137,9 +137,9 @@ def test_a_lost_answer_without_a_page_is_asked_for_again(frontier: Frontier) -> 
     put(frontier, done=(end(frontier, A, State.FETCHED, b"x"),))
     next_round(frontier)
     put(frontier, done=(end(frontier, A, State.UNCHANGED, archive_place=ArchivePlace("v", 0, 5)),))
-    assert (frontier.rounds()[-1].unchanged, frontier.stored()) == (1, 1)
-    assert frontier.requeue_archive("v", [(0, 5)]) == 1
-    assert (frontier.rounds()[-1].unchanged, frontier.stored(), frontier.pages()) == (0, 0, 1)
+    assert (frontier.rounds.listing()[-1].unchanged, frontier.figures.stored()) == (1, 1)
+    assert frontier.losses.requeue_archive("v", [(0, 5)]) == 1
+    assert (frontier.rounds.listing()[-1].unchanged, frontier.figures.stored(), frontier.figures.pages()) == (0, 0, 1)
 
 
 # Links and seeds
@@ -149,10 +149,10 @@ def test_a_seed_to_which_only_nofollow_links_had_led_is_the_users(frontier: Fron
     """It has the depth, the score and the kind of the seed, and no parent."""
     put(frontier, link(A))
     put(frontier, barred(B, depth=3, score=-5.0, parent=row(frontier, A).row))
-    assert frontier.add_seeds([link(B, seed=True, via="seed", score=2.0)]) == 0
+    assert frontier.seeds.add([link(B, seed=True, via="seed", score=2.0)]) == 0
     seed = row(frontier, B)
     assert (seed.state, seed.seed, seed.depth, seed.score, seed.parent) == (State.PENDING, True, 0, 2.0, 0)
-    assert [target.via for target in frontier.load("a.test", limit=1)] == ["seed"]
+    assert [target.via for target in frontier.targets.load("a.test", limit=1)] == ["seed"]
 
 
 def test_what_a_document_needs_is_fetched_for_it_whatever_else_a_batch_finds(frontier: Frontier) -> None:
@@ -160,7 +160,7 @@ def test_what_a_document_needs_is_fetched_for_it_whatever_else_a_batch_finds(fro
     put(frontier, link(A), link(B))
     needed = link(B, via="part", needed=True, parent=row(frontier, A).row)
     put(frontier, needed, link(B, score=1.0, policy_data=b"noted", parent=row(frontier, B).row))
-    (first, _) = frontier.load("a.test", limit=9)
+    (first, _) = frontier.targets.load("a.test", limit=9)
     assert (first.url, first.via, first.score, first.parent) == (B, "part", 1.0, row(frontier, A).row)
 
 
@@ -183,7 +183,7 @@ def test_a_sitemap_stays_one_and_a_page_stays_a_page(frontier: Frontier) -> None
     """A better link of another sort does not change what a URL is read as."""
     put(frontier, link(A, via="sitemap"), link(B))
     put(frontier, link(A, score=1.0, policy_data=b"noted"), link(B, via="sitemap", score=1.0, policy_data=b"noted"))
-    assert {target.url: target.via for target in frontier.load("a.test", limit=9)} == {A: "sitemap", B: "a"}
+    assert {target.url: target.via for target in frontier.targets.load("a.test", limit=9)} == {A: "sitemap", B: "a"}
 
 
 def test_the_first_followed_link_of_a_batch_opens_what_was_barred(frontier: Frontier) -> None:
@@ -195,12 +195,12 @@ def test_the_first_followed_link_of_a_batch_opens_what_was_barred(frontier: Fron
 
 def test_a_seed_that_is_asked_again_did_not_fail(frontier: Frontier) -> None:
     """Where it moved the last time says nothing while it waits."""
-    frontier.add_seeds([link(A, seed=True)])
+    frontier.seeds.add([link(A, seed=True)])
     put(frontier, link(B), done=(end(frontier, A, State.MOVED, redirect=B),))
     put(frontier, done=(end(frontier, B, State.FAILED, reason="timeout"),))
-    assert set(frontier.failed_seeds()) == {A}
+    assert set(frontier.seeds.failed()) == {A}
     next_round(frontier)
-    assert frontier.failed_seeds() == {}
+    assert frontier.seeds.failed() == {}
 
 
 # Leases and files
@@ -209,13 +209,13 @@ def test_a_seed_that_is_asked_again_did_not_fail(frontier: Frontier) -> None:
 def test_leasing_more_partitions_prolongs_those_that_are_held(open_frontier: Open) -> None:
     """All leases of a worker end at the same time."""
     one, two = open_frontier(), open_frontier()
-    one.lease(ME, want=100, now=0.0, ttl_s=60.0)
-    assert len(one.lease(ME, want=128, now=50.0, ttl_s=60.0)) == 28
-    assert len(two.lease(OTHER, want=PARTITIONS, now=70.0, ttl_s=60.0)) == PARTITIONS - 128
+    one.leases.acquire(ME, want=100, now=0.0, ttl_s=60.0)
+    assert len(one.leases.acquire(ME, want=128, now=50.0, ttl_s=60.0)) == 28
+    assert len(two.leases.acquire(OTHER, want=PARTITIONS, now=70.0, ttl_s=60.0)) == PARTITIONS - 128
 
 
 def test_an_archive_file_that_grows_is_being_written(frontier: Frontier) -> None:
     """The time when it was found in order is forgotten."""
-    frontier.record_warcs([WarcRow("w", 10, 10, mtime_ns=7)])
+    frontier.segments.record([WarcRow("w", 10, 10, mtime_ns=7)])
     put(frontier, warc="w", warc_size=20, warc_synced=5)
-    assert frontier.warcs() == [WarcRow("w", 20, 10, mtime_ns=0)]
+    assert frontier.segments.here() == [WarcRow("w", 20, 10, mtime_ns=0)]

@@ -28,7 +28,7 @@ def put(frontier: Frontier, *founds: Discovery, done: tuple[Outcome, ...] = ()):
 
 
 def end(frontier: Frontier, name: str, state: int, digest: bytes = b"", **more: object) -> Outcome:
-    row = frontier.find(f"http://a.test/{name}")
+    row = frontier.known.find(f"http://a.test/{name}")
     assert row is not None
     page = PageRow(5.0, 200, "text/html", digest=digest, etag=f'"{name}"', warc="w", length=10) if digest else None
     return Outcome(row.row, host_of(row.url), state, page=page, **{"http": 200, "history": VisitHistory(), **more})  # type: ignore[arg-type]
@@ -39,25 +39,25 @@ def visited(frontier: Frontier, names: str = "abcd", *, interval_s: float = 0.0)
     put(frontier, *(found(name) for name in names))
     past = VisitHistory(interval=interval_s)
     put(frontier, done=tuple(end(frontier, name, State.FETCHED, name.encode(), history=past) for name in names))
-    frontier.end_round(now=10.0, why="")
+    frontier.rounds.end(now=10.0, why="")
 
 
 def next_round(frontier: Frontier, *, now: float = 0.0, step_s: float = DAY, everything: bool = False) -> list[str]:
     """Begin a round; returns what it visits."""
-    frontier.begin_round(now=now, step_s=step_s, everything=everything)
-    frontier.open_round(max_s=30 * DAY)
+    frontier.rounds.begin(now=now, step_s=step_s, everything=everything)
+    frontier.rounds.open_due(max_s=30 * DAY)
     return pending(frontier)
 
 
 def pending(frontier: Frontier) -> list[str]:
-    return [target.url.rpartition("/")[2] for target in frontier.load("a.test", limit=99)]
+    return [target.url.rpartition("/")[2] for target in frontier.targets.load("a.test", limit=99)]
 
 
 def test_the_first_round_is_there(frontier: Frontier) -> None:
     """A collection begins in its first round, unfinished, with nothing to open."""
-    (first,) = frontier.rounds()
+    (first,) = frontier.rounds.listing()
     assert (first.round, first.ended, first.why, first.answers) == (1, None, "", 0)
-    assert frontier.open_round(max_s=DAY) == 0
+    assert frontier.rounds.open_due(max_s=DAY) == 0
 
 
 @pytest.mark.parametrize("limit", ["pages", "host_pages"])
@@ -65,26 +65,26 @@ def test_a_bounded_round_takes_turns(frontier: Frontier, limit: str) -> None:
     """At most half of it is kept for what waits; pages that were not visited for the longest time come first."""
     visited(frontier)
     put(frontier, *(found(name) for name in "efg"))
-    frontier.begin_round(now=100.0, step_s=DAY, everything=True)
-    assert frontier.open_round(max_s=DAY, **{limit: 4}) == 2
+    frontier.rounds.begin(now=100.0, step_s=DAY, everything=True)
+    assert frontier.rounds.open_due(max_s=DAY, **{limit: 4}) == 2
     assert pending(frontier) == ["a", "b", "e", "f", "g"]
     put(frontier, done=tuple(end(frontier, name, State.UNCHANGED) for name in "abef"))
-    frontier.end_round(now=110.0, why="limit")
-    frontier.begin_round(now=200.0, step_s=DAY, everything=True)
-    assert frontier.open_round(max_s=DAY, **{limit: 4}) == 3
+    frontier.rounds.end(now=110.0, why="limit")
+    frontier.rounds.begin(now=200.0, step_s=DAY, everything=True)
+    assert frontier.rounds.open_due(max_s=DAY, **{limit: 4}) == 3
     assert pending(frontier) == ["a", "c", "d", "g"]
-    assert frontier.counts() == {State.PENDING: 4, State.UNCHANGED: 3}
+    assert frontier.figures.counts() == {State.PENDING: 4, State.UNCHANGED: 3}
 
 
 def test_the_first_recrawl_visits_everything(frontier: Frontier) -> None:
     """What was visited once has no interval yet: it is due, with what is needed to ask whether it changed."""
     visited(frontier)
-    assert frontier.begin_round(now=100.0, step_s=DAY, everything=False) == 2
-    assert frontier.open_round(max_s=DAY) == 4
-    assert frontier.open_round(max_s=DAY) == 0
-    assert frontier.counts() == {State.PENDING: 4}
-    assert frontier.hosts(range(PARTITIONS)) == [HostRow("a.test")]
-    target = frontier.load("a.test", limit=1)[0]
+    assert frontier.rounds.begin(now=100.0, step_s=DAY, everything=False) == 2
+    assert frontier.rounds.open_due(max_s=DAY) == 4
+    assert frontier.rounds.open_due(max_s=DAY) == 0
+    assert frontier.figures.counts() == {State.PENDING: 4}
+    assert frontier.targets.hosts(range(PARTITIONS)) == [HostRow("a.test")]
+    target = frontier.targets.load("a.test", limit=1)[0]
     assert (target.etag, target.digest, target.round, target.retries) == ('"a"', b"a", 1, 0)
 
 
@@ -138,11 +138,11 @@ def test_every_fate_has_its_next_visit(frontier: Frontier) -> None:
         ),
     )
     assert next_round(frontier) == ["timeout", "map", "robots"]
-    assert frontier.counts()[State.WAITING] == 1
+    assert frontier.figures.counts()[State.WAITING] == 1
     for name in ("timeout", "map", "robots"):
         put(frontier, done=(end(frontier, name, State.GONE, http=404, history=VisitHistory(interval=30 * DAY)),))
     assert next_round(frontier, now=8 * DAY) == ["gone", "moved", "forbidden", "map"]
-    target = frontier.load("a.test", limit=9)[1]
+    target = frontier.targets.load("a.test", limit=9)[1]
     assert (target.redirect, target.history.interval) == ("http://b.test/", 9 * DAY)
 
 
@@ -161,7 +161,7 @@ def test_what_a_round_finds_is_counted(frontier: Frontier) -> None:
             end(frontier, "e", State.FETCHED, b"e"),
         ),
     )
-    second = frontier.rounds()[1]
+    second = frontier.rounds.listing()[1]
     assert (second.answers, second.new, second.changed, second.unchanged, second.gone, second.back) == (
         4,
         1,
@@ -170,7 +170,7 @@ def test_what_a_round_finds_is_counted(frontier: Frontier) -> None:
         1,
         0,
     )
-    assert (frontier.stored(), frontier.pages()) == (3, 5)
+    assert (frontier.figures.stored(), frontier.figures.pages()) == (3, 5)
     next_round(frontier)
     put(
         frontier,
@@ -180,9 +180,9 @@ def test_what_a_round_finds_is_counted(frontier: Frontier) -> None:
             end(frontier, "d", State.UNCHANGED, http=304),
         ),
     )
-    third = frontier.rounds()[2]
+    third = frontier.rounds.listing()[2]
     assert (third.answers, third.new, third.changed, third.unchanged, third.gone, third.back) == (3, 0, 0, 1, 1, 1)
-    assert (frontier.stored(), frontier.pages()) == (2, 5)
+    assert (frontier.figures.stored(), frontier.figures.pages()) == (2, 5)
 
 
 def test_content_that_returns_is_no_duplicate(frontier: Frontier) -> None:
@@ -190,16 +190,16 @@ def test_content_that_returns_is_no_duplicate(frontier: Frontier) -> None:
     visited(frontier, "a")
     put(frontier, found("b"))
     put(frontier, done=(end(frontier, "b", State.FETCHED, b"a"),))
-    assert frontier.counts() == {State.FETCHED: 1, State.DUPLICATE: 1}
+    assert frontier.figures.counts() == {State.FETCHED: 1, State.DUPLICATE: 1}
     next_round(frontier)
     committed = put(
         frontier, done=(end(frontier, "a", State.FETCHED, b"A"), end(frontier, "b", State.UNCHANGED, http=304))
     )
-    assert (committed.stored, len(committed.duplicates), frontier.pages()) == (1, 1, 1)
+    assert (committed.stored, len(committed.duplicates), frontier.figures.pages()) == (1, 1, 1)
     next_round(frontier)
     committed = put(frontier, done=(end(frontier, "a", State.FETCHED, b"a"), end(frontier, "b", State.FETCHED, b"B")))
-    assert (committed.stored, committed.duplicates, frontier.pages()) == (2, set(), 2)
-    assert frontier.rounds()[2].changed == 2
+    assert (committed.stored, committed.duplicates, frontier.figures.pages()) == (2, set(), 2)
+    assert frontier.rounds.listing()[2].changed == 2
 
 
 def test_the_keys_of_a_page_follow_its_visits(frontier: Frontier) -> None:
@@ -215,7 +215,7 @@ def test_the_keys_of_a_page_follow_its_visits(frontier: Frontier) -> None:
         ),
     )
     next_round(frontier)
-    one, two = frontier.load("a.test", limit=2)
+    one, two = frontier.targets.load("a.test", limit=2)
     assert (one.etag, one.modified, one.history, one.round) == ('"new"', "date", past, 2)
     assert (two.etag, two.modified, two.digest) == ('"b"', "", b"b")
 
@@ -225,18 +225,18 @@ def test_a_hosts_budget_is_that_of_the_round(frontier: Frontier) -> None:
     visited(frontier, "a")
     row = HostRow("a.test", next_at=1.0, pages=7, errors=1)
     frontier.commit(Batch(discoveries=[], outcomes=[], hosts=[row], robots=[], trap_counts={}), owner=ME, now=0.0)
-    assert frontier.host("a.test").pages == 7
+    assert frontier.known.host("a.test").pages == 7
     next_round(frontier)
-    assert frontier.host("a.test") == HostRow("a.test", next_at=1.0, pages=0, errors=1)
+    assert frontier.known.host("a.test") == HostRow("a.test", next_at=1.0, pages=0, errors=1)
 
 
 def test_a_round_ends_and_is_opened_again(frontier: Frontier) -> None:
     """When and why each round ended is kept."""
     visited(frontier, "a")
-    assert [(row.ended, row.why) for row in frontier.rounds()] == [(10.0, "")]
+    assert [(row.ended, row.why) for row in frontier.rounds.listing()] == [(10.0, "")]
     next_round(frontier)
-    frontier.end_round(now=None, why="interrupt")
-    assert [(row.ended, row.why) for row in frontier.rounds()] == [(10.0, ""), (None, "interrupt")]
+    frontier.rounds.end(now=None, why="interrupt")
+    assert [(row.ended, row.why) for row in frontier.rounds.listing()] == [(10.0, ""), (None, "interrupt")]
 
 
 def test_lost_bytes_of_an_earlier_round(frontier: Frontier) -> None:
@@ -250,17 +250,20 @@ def test_lost_bytes_of_an_earlier_round(frontier: Frontier) -> None:
             end(frontier, "b", State.GONE, http=404),
         ),
     )
-    row = frontier.find("http://a.test/c")
+    row = frontier.known.find("http://a.test/c")
     assert row is not None
     newer = PageRow(6.0, 200, "text/html", digest=b"C", etag='"c"', warc="v", length=10)
     put(frontier, done=(Outcome(row.row, "a.test", State.FETCHED, http=200, page=newer),))
-    assert (frontier.stored(), frontier.pages()) == (2, 3)
-    assert frontier.requeue_archive("w", [(5, 100)]) == 2
+    assert (frontier.figures.stored(), frontier.figures.pages()) == (2, 3)
+    assert frontier.losses.requeue_archive("w", [(5, 100)]) == 2
     assert pending(frontier) == ["a", "b"]
-    assert [(target.etag, target.digest) for target in frontier.load("a.test", limit=9)] == [("", b""), ("", b"")]
-    assert (frontier.stored(), frontier.pages(), frontier.content_holder(b"a")) == (1, 1, None)
+    assert [(target.etag, target.digest) for target in frontier.targets.load("a.test", limit=9)] == [
+        ("", b""),
+        ("", b""),
+    ]
+    assert (frontier.figures.stored(), frontier.figures.pages(), frontier.known.content_holder(b"a")) == (1, 1, None)
     assert put(frontier, done=(end(frontier, "a", State.FETCHED, b"a"),)).stored == 1
-    assert (frontier.stored(), frontier.pages()) == (2, 2)
+    assert (frontier.figures.stored(), frontier.figures.pages()) == (2, 2)
 
 
 def tell(frontier: Frontier, **dates: float):  # type: ignore[no-untyped-def]
@@ -304,10 +307,10 @@ def test_a_host_that_is_wrong_too_often_is_not_heeded(frontier: Frontier) -> Non
 def test_whoever_opens_the_collection_is_in_its_round(open_frontier: Callable[[], Frontier]) -> None:
     """A worker started after the round began counts in it."""
     one = open_frontier()
-    one.lease(ME, want=PARTITIONS, now=0.0, ttl_s=60.0)
+    one.leases.acquire(ME, want=PARTITIONS, now=0.0, ttl_s=60.0)
     visited(one, "a")
     next_round(one)
     two = open_frontier()
-    two.lease(ME, want=PARTITIONS, now=0.0, ttl_s=60.0)
+    two.leases.acquire(ME, want=PARTITIONS, now=0.0, ttl_s=60.0)
     assert put(two, done=(end(two, "a", State.UNCHANGED, http=304),)).stored == 1
-    assert (two.stored(), one.stored(), one.rounds()[1].unchanged) == (1, 1, 1)
+    assert (two.figures.stored(), one.figures.stored(), one.rounds.listing()[1].unchanged) == (1, 1, 1)

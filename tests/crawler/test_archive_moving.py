@@ -124,15 +124,15 @@ def test_a_round_that_others_began_while_files_are_moved_is_theirs_to_end(
 
     def begin_and_move(mover: archive_moving.ArchiveMover) -> archive_moving.MoveCount:
         other = PostgresFrontier(postgres.address, "rounds", machine="other")
-        assert not other.others_are_at_work()
-        assert other.begin_round(now=other.server_time(), step_s=1.0, everything=True) == 2
+        assert not other.machines.others_are_at_work()
+        assert other.rounds.begin(now=other.machines.server_time(), step_s=1.0, everything=True) == 2
         other.close()
         return move(mover)
 
     monkeypatch.setattr(archive_moving.ArchiveMover, "move_rest", begin_and_move)
     assert crawl(web, tmp_path / "rounds", postgres, tmp_path / "store", "--quiet").code == 0
     with contextlib.closing(PostgresFrontier(postgres.address, "rounds", machine="other")) as other:
-        assert [row.ended is None for row in other.rounds()] == [False, True]
+        assert [row.ended is None for row in other.rounds.listing()] == [False, True]
 
 
 def test_a_folder_is_remembered_from_where_it_was_named(

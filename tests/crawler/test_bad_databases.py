@@ -205,9 +205,9 @@ def test_clocks_that_differ_by_a_day(postgres: PostgresServer) -> None:
     slow = PostgresFrontier(postgres.address, "clocks", machine="slow")
     fast = PostgresFrontier(postgres.address, "clocks", machine="fast")
     try:
-        assert len(slow.lease("slow:0", want=256, now=0.0, ttl_s=20.0)) == 256
-        assert fast.lease("fast:0", want=256, now=4e9, ttl_s=20.0) == []
-        assert len(slow.renew("slow:0", now=0.0, ttl_s=20.0)) == 256
+        assert len(slow.leases.acquire("slow:0", want=256, now=0.0, ttl_s=20.0)) == 256
+        assert fast.leases.acquire("fast:0", want=256, now=4e9, ttl_s=20.0) == []
+        assert len(slow.leases.renew("slow:0", now=0.0, ttl_s=20.0)) == 256
     finally:
         slow.close()
         fast.close()
@@ -271,12 +271,12 @@ def test_two_machines_of_one_name(postgres: PostgresServer, web: Web, tmp_path: 
     folder = tmp_path / "twins"
     PostgresFrontier.create(postgres.address, "twins", mission_toml="")
     twin = PostgresFrontier(postgres.address, "twins", machine=machine_of(folder))
-    twin.lease(f"{twin.machine}:0", want=8, now=0.0, ttl_s=20.0)
+    twin.leases.acquire(f"{twin.machine}:0", want=8, now=0.0, ttl_s=20.0)
     ended = threading.Event()
 
     def renew() -> None:
         while not ended.wait(0.2):
-            twin.renew(f"{twin.machine}:0", now=0.0, ttl_s=20.0)
+            twin.leases.renew(f"{twin.machine}:0", now=0.0, ttl_s=20.0)
 
     thread = threading.Thread(target=renew)
     thread.start()

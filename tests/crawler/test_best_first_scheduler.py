@@ -200,7 +200,7 @@ def test_the_only_worker_of_a_machine_learns_from_those_of_others() -> None:
     learned = Batch([], [], hosts=[], robots=[], trap_counts={}, weight_updates=[WeightUpdate(1, 1.0, 1.0)])
     frontier.commit(learned, owner="there:0", now=0.0)
     best_first.end_batch([], 0)
-    assert best_first._lessons_stamp == frontier.lessons()[0] > 0
+    assert best_first._lessons_stamp == frontier.known.lessons()[0] > 0
 
 
 def test_nobody_waits_for_a_host_that_rests_for_long() -> None:

@@ -76,11 +76,11 @@ def test_a_machine_is_shown_with_its_leases_and_permits(postgres: PostgresServer
     """Leases and permits are those of now; times are the server's."""
     PostgresFrontier.create(postgres.address, "told", mission_toml="")
     frontier = PostgresFrontier(postgres.address, "told", machine="ana")
-    frontier.lease("ana:0", want=100, now=0.0, ttl_s=60.0)
-    frontier.begin_permits()
-    frontier.grant_permits(limit=50, want=20)
-    assert frontier.report_machine(MachineFigures(workers=1, seconds=30.0, pages=7, requests=9, bytes=10))
-    (shown,) = frontier.machines()
+    frontier.leases.acquire("ana:0", want=100, now=0.0, ttl_s=60.0)
+    frontier.permits.begin()
+    frontier.permits.grant(limit=50, want=20)
+    assert frontier.machines.report(MachineFigures(workers=1, seconds=30.0, pages=7, requests=9, bytes=10))
+    (shown,) = frontier.machines.listing()
     assert (shown.name, shown.workers_alive, shown.leases, shown.workers_late) == ("ana", 1, 100, 0)
     assert (shown.permits_granted, shown.permits_used, shown.pages) == (20, 0, 7)
     assert shown.silent_s is not None and shown.silent_s < 30 <= shown.run_s + 0.1
@@ -94,7 +94,7 @@ def test_a_collection_of_the_first_version_is_brought_up_to_date(postgres: Postg
         connection.execute("DROP TABLE older.machine")
         connection.execute("UPDATE older.meta SET value = '1' WHERE key = 'schema'")
     frontier = PostgresFrontier(postgres.address, "older", machine="ana")
-    assert frontier.machines() == []
+    assert frontier.machines.listing() == []
     assert frontier.meta("schema") == str(VERSION)
     frontier.close()
 
@@ -104,13 +104,13 @@ def test_two_machines_never_take_each_others_leases(postgres: PostgresServer) ->
     PostgresFrontier.create(postgres.address, "two", mission_toml="")
     one = PostgresFrontier(postgres.address, "two", machine="node-1")
     other = PostgresFrontier(postgres.address, "two", machine="node-11")
-    mine = one.lease("node-1:0", want=128, now=0.0, ttl_s=60.0)
-    theirs = other.lease("node-11:0", want=128, now=0.0, ttl_s=60.0)
+    mine = one.leases.acquire("node-1:0", want=128, now=0.0, ttl_s=60.0)
+    theirs = other.leases.acquire("node-11:0", want=128, now=0.0, ttl_s=60.0)
     assert not set(mine) & set(theirs)
-    one.release_slot(0)
-    one.clear_leases()
-    assert one.renew("node-1:0", now=0.0, ttl_s=60.0) == set()
-    assert other.renew("node-11:0", now=0.0, ttl_s=60.0) == set(theirs)
-    assert len(one.lease("node-1:1", want=256, now=0.0, ttl_s=60.0)) == 128
+    one.leases.clear_slot(0)
+    one.leases.clear()
+    assert one.leases.renew("node-1:0", now=0.0, ttl_s=60.0) == set()
+    assert other.leases.renew("node-11:0", now=0.0, ttl_s=60.0) == set(theirs)
+    assert len(one.leases.acquire("node-1:1", want=256, now=0.0, ttl_s=60.0)) == 128
     for frontier in (one, other):
         frontier.close()

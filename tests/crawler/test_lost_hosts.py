@@ -15,7 +15,7 @@ from lycosa import clock, urls
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.loading import load
-from lycosa.crawler.run import _late_seeds
+from lycosa.crawler.preparation import late_seeds
 from lycosa.crawler.worker import Worker, WorkerPlace
 from lycosa.frontier.contract import PermitsGone
 from lycosa.frontier.partitions import PARTITIONS
@@ -80,7 +80,7 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> Clock:
 class SharedMemory(MemoryFrontier):
     """A frontier in memory that says how many partitions a worker is to have, as one of several machines."""
 
-    def share(self) -> int | None:
+    def _share(self) -> int | None:
         return PARTITIONS
 
 
@@ -99,16 +99,16 @@ def hurried(tmp_path: Path, passing: Clock) -> Iterator[Worker]:
 def make_worker(tmp_path: Path, *, robots: str, requests: int = 0) -> Iterator[Worker]:
     mission = load(text=f'seeds = ["{SEED}"]\n[fetch]\nrobots = "{robots}"\ndelay_s = 1.0\n').mission
     frontier, shared = SharedMemory(), SharedState(1, folder=str(tmp_path))
-    frontier.add_seeds([link(SEED, seed=True), link(f"{SEED}1"), link(f"{SEED}2")])
-    rules = Rules(mission, [SEED], tallies=Tallies(frontier.tallies), recall=frontier.recall)
+    frontier.seeds.add([link(SEED, seed=True), link(f"{SEED}1"), link(f"{SEED}2")])
+    rules = Rules(mission, [SEED], tallies=Tallies(frontier.known.tallies), recall=frontier.known.recall)
     archive = ArchiveWriter(tmp_path, prefix="test", max_bytes=1 << 20, max_age_s=0.0, software="test", info={})
     host_rules = HostRules(mission)
     intake = AnswerIntake(
         mission,
         rules,
         archive=archive,
-        frontier=frontier,
-        revisits=Revisits(mission.recrawl, frontier.rounds()),
+        known=frontier.known,
+        revisits=Revisits(mission.recrawl, frontier.rounds.listing()),
         crawl_log=CrawlLog(None, level=0),
         guarded_quarry=None,
         link_scoring=None,
@@ -150,7 +150,7 @@ def rob(worker: Worker, *, now: float) -> MemoryFrontier:
     """Another worker takes all partitions that are late."""
     assert isinstance(worker.frontier, MemoryFrontier)
     other = worker.frontier.twin()
-    assert len(other.lease("there:0", want=PARTITIONS, now=now, ttl_s=LEASE_S)) == PARTITIONS
+    assert len(other.leases.acquire("there:0", want=PARTITIONS, now=now, ttl_s=LEASE_S)) == PARTITIONS
     return other
 
 
@@ -158,16 +158,16 @@ def test_no_request_begins_when_the_leases_ended_while_the_database_was_waited_f
     hurried: Worker, passing: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What to ask for was a question of 25 seconds: another machine may have the host."""
-    load = hurried.frontier.load
+    load = hurried.frontier.targets.load
 
     def load_slowly(*args: Any, **options: Any) -> list[Target]:
         passing.pass_by(LEASE_S + 5.0)
         return load(*args, **options)
 
-    monkeypatch.setattr(hurried.frontier, "load", load_slowly)
+    monkeypatch.setattr(hurried.frontier.targets, "load", load_slowly)
     hurried._start_requests(clock.now())
     assert client_of(hurried).under_way == []
-    monkeypatch.setattr(hurried.frontier, "load", load)
+    monkeypatch.setattr(hurried.frontier.targets, "load", load)
     hurried._renew(clock.now())
     hurried._start_requests(clock.now())
     assert len(client_of(hurried).under_way) == 1
@@ -187,7 +187,7 @@ def test_a_lost_host_is_not_asked_for_its_robots_txt(worker: Worker, passing: Cl
     passing.pass_by(1.0)
     worker._start_requests(clock.now())
     assert client_of(worker).under_way == []
-    other.release("there:0", range(PARTITIONS))
+    other.leases.release("there:0", range(PARTITIONS))
     worker._renew(clock.now())
 
     passing.pass_by(5.0)
@@ -208,10 +208,10 @@ def test_an_answer_from_before_the_loss_is_not_written_when_the_host_is_back(hur
     other.commit(batch, owner="there:0", now=passing.now)
     client_of(hurried).answers.append(Answer(asked, status=404, began=passing.now))
     hurried._receive(client_of(hurried).poll(0.0)[0], clock.now())
-    other.release("there:0", range(PARTITIONS))
+    other.leases.release("there:0", range(PARTITIONS))
     hurried._renew(clock.now())
     hurried._commit(clock.now())
-    row = hurried.frontier.find(asked.url)
+    row = hurried.frontier.known.find(asked.url)
     assert row is not None and row.http == 410
     assert asked.row not in queue_of(hurried).held
 
@@ -229,7 +229,7 @@ def test_who_gets_a_host_back_pauses_as_long_as_the_other_learned_to(hurried: Wo
     row.delay_s, row.next_at = 30.0, passing.now + 30.0
     batch = hurried.batch.drain(hosts=[row], trap_counts={}, weight_updates=[])
     other.commit(batch, owner="there:0", now=passing.now)
-    other.release("there:0", range(PARTITIONS))
+    other.leases.release("there:0", range(PARTITIONS))
     hurried._renew(clock.now())
     assert queue_of(hurried).back_off_s == 30.0
     passing.pass_by(29.0)
@@ -245,20 +245,20 @@ def test_a_host_that_was_given_up_is_tried_when_it_comes_back(hurried: Worker, p
     passing.pass_by(LEASE_S + 1.0)
     other = rob(hurried, now=passing.now)
     hurried._renew(clock.now())
-    other.release("there:0", range(PARTITIONS))
+    other.leases.release("there:0", range(PARTITIONS))
     hurried._renew(clock.now())
     hurried._receive(Answer(client_of(hurried).under_way.pop(), status=404, began=passing.now), clock.now())
     passing.pass_by(5.0)
     hurried._start_requests(clock.now())
     assert len(client_of(hurried).under_way) == 1
-    assert len(hurried.frontier.load(HOST, limit=9)) == 3
+    assert len(hurried.frontier.targets.load(HOST, limit=9)) == 3
 
 
 def test_hosts_that_were_taken_between_a_renewal_and_a_lease_are_not_asked(
     hurried: Worker, passing: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To lease more says nothing of what was held before."""
-    hurried.frontier.release(hurried.place.owner, hurried.partitions.parts[:1])
+    hurried.frontier.leases.release(hurried.place.owner, hurried.partitions.parts[:1])
     hurried.partitions.lose(hurried.partitions.parts[:1])
 
     def be_away() -> int:
@@ -266,7 +266,7 @@ def test_hosts_that_were_taken_between_a_renewal_and_a_lease_are_not_asked(
         rob(hurried, now=passing.now)
         return PARTITIONS
 
-    monkeypatch.setattr(hurried.frontier, "share", be_away)
+    monkeypatch.setattr(hurried.frontier.leases, "share", be_away)
     hurried._renew(clock.now())
     hurried._start_requests(clock.now())
     assert client_of(hurried).under_way == []
@@ -300,7 +300,7 @@ def test_pages_without_permits_are_fetched_again_when_there_are_some(
     hurried._do_chores(clock.now())
     hurried._start_requests(clock.now())
     assert len(client_of(hurried).under_way) == 1
-    assert asked.url in [target.url for target in frontier.load(HOST, limit=9, skip=queue_of(hurried).held)]
+    assert asked.url in [target.url for target in frontier.targets.load(HOST, limit=9, skip=queue_of(hurried).held)]
 
 
 def test_a_page_that_is_asked_for_again_needs_no_second_permit(hurried: Worker, passing: Clock) -> None:
@@ -312,7 +312,7 @@ def test_a_page_that_is_asked_for_again_needs_no_second_permit(hurried: Worker, 
     passing.pass_by(LEASE_S + 1.0)
     other = rob(hurried, now=passing.now)
     hurried._renew(clock.now())
-    other.release("there:0", range(PARTITIONS))
+    other.leases.release("there:0", range(PARTITIONS))
     hurried._renew(clock.now())
     page = Answer(first, status=404, began=passing.now)
     client_of(hurried).answers.append(page)
@@ -379,18 +379,18 @@ def test_who_takes_a_host_over_counts_its_pages_without_the_duplicates(
     monkeypatch.setattr(hurried.frontier, "commit", find_duplicate)
     for _ in range(2):
         hurried._commit(clock.now())
-    assert hurried.frontier.host(HOST).pages == queue_of(hurried).pages == 0
+    assert hurried.frontier.known.host(HOST).pages == queue_of(hurried).pages == 0
 
 
 def test_what_was_out_of_scope_is_judged_by_who_is_left_at_the_end() -> None:
     """The machine that saw the seed move was to do it, and is gone: one that joined later knows both addresses."""
     mission, frontier, moved = load(text=f'seeds = ["{SEED}"]').mission, MemoryFrontier(), "http://moved.test/"
-    frontier.add_seeds([link(SEED, seed=True)])
-    frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)
+    frontier.seeds.add([link(SEED, seed=True)])
+    frontier.leases.acquire("here:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)
     refused = link(f"{moved}1", state=State.REJECTED, reason="scope")
     found = Batch([refused, link(moved, seed=True)], [], hosts=[], robots=[], trap_counts={})
     frontier.commit(found, owner="here:0", now=0.0)
-    look_again = _late_seeds(mission, frontier, None)
+    look_again = late_seeds(mission, frontier, None)
     assert look_again()
     assert not look_again()
-    assert {target.url for target in frontier.load("moved.test", limit=9)} == {moved, f"{moved}1"}
+    assert {target.url for target in frontier.targets.load("moved.test", limit=9)} == {moved, f"{moved}1"}

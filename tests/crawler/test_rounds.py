@@ -408,8 +408,8 @@ def test_a_round_that_another_machine_began_and_ended_is_not_begun_again() -> No
     """Machines wait for the same time; the last one to look finds the round of that time over."""
     frontier = MemoryFrontier()
     waited = {"anew": True, "everything": True, "limits": LimitSettings()}
-    frontier.begin_round(now=500.0, step_s=1.0, everything=True)
-    frontier.end_round(now=501.0, why="")
+    frontier.rounds.begin(now=500.0, step_s=1.0, everything=True)
+    frontier.rounds.end(now=501.0, why="")
     for due, count in ((500.0, 2), (504.0, 2), (900.0, 3)):  # one whose clock goes fast was 4 seconds early
         rounds.begin(frontier, RecrawlSettings(period_h=0.1), **waited, due=due)  # type: ignore[arg-type]
-        assert len(frontier.rounds()) == count
+        assert len(frontier.rounds.listing()) == count

@@ -95,11 +95,11 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     finally:
         web.close()
     frontier = SqliteFrontier(folder / "crawl.db")
-    row = frontier.find("http://a.test/d")
+    row = frontier.known.find("http://a.test/d")
     assert row is not None
-    frontier.strike(row.row)
-    frontier.strike(row.row)
-    frontier.set_aside(row.row, "killed-worker")
+    frontier.changes.strike(row.row)
+    frontier.changes.strike(row.row)
+    frontier.changes.set_aside(row.row, "killed-worker")
     frontier.close()
     with Collection(folder) as collection:
         yield collection
@@ -271,7 +271,7 @@ def test_settings_that_changed_since(stopped: Collection, tmp_path: Path) -> Non
     """A refusal that would not be repeated is told as such."""
     shutil.copytree(stopped.path, tmp_path / "c")
     frontier = SqliteFrontier(tmp_path / "c/crawl.db")
-    frontier.reject_host("a.test", "scope")
+    frontier.changes.end_host("a.test", "scope")
     frontier.close()
     with Collection(tmp_path / "c") as collection:
         assert "it would be admitted: the next crawl judges it again" in conclude(collection.why("http://a.test/c"))

@@ -23,6 +23,7 @@ from lycosa.cli.main import main
 from lycosa.config.settings import KeepSettings, Mission
 from lycosa.errors import UsageError
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from lycosa.frontier.sqlite.known import SqliteSegments
 from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.model import WarcRow
 from lycosa.repair.crash_recovery import LOOKED_AT, _gather_side_files, reconcile_archive
@@ -244,23 +245,23 @@ def test_lines_of_a_killed_crawl_are_gathered(moment: str, count: int, tmp_path:
     name, size = side.flush(last=True)
     side.close()
     frontier = SqliteFrontier(folder / "crawl.db")
-    frontier.record_warcs([WarcRow(name, size, size)])
+    frontier.segments.record([WarcRow(name, size, size)])
 
     class Killed(BaseException):
         pass
 
     def record_warcs(rows: Iterable[WarcRow]) -> None:
         if moment == "after":
-            SqliteFrontier.record_warcs(frontier, rows)
+            SqliteSegments.record(frontier.segments, rows)
         raise Killed
 
-    frontier.record_warcs = record_warcs  # type: ignore[method-assign]
+    frontier.segments.record = record_warcs  # type: ignore[method-assign]
     with pytest.raises(Killed):
         _gather_side_files(folder / "archive", frontier, "lycosa-00")
-    del frontier.record_warcs
+    del frontier.segments.record
     plan = CollectionSetup(folder, Mission(), None, SqliteFrontier)
     reconcile_archive(plan, frontier)
-    known = {row.name for row in frontier.warcs()}
+    known = {row.name for row in frontier.segments.here()}
     frontier.close()
     assert {path.name for path in (folder / "archive").iterdir()} == known and name not in known
     records = [record for path in (folder / "archive").iterdir() for record in iter_records(path)]

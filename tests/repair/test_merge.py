@@ -60,14 +60,14 @@ class Half:
         SqliteFrontier.create(folder / "crawl.db", mission_toml="", now=at)
         (folder / "lycosa.toml").write_text(to_toml(replace(mission, seeds=(SEED,))))
         self.frontier = SqliteFrontier(folder / "crawl.db")
-        self.frontier.add_seeds([Discovery(urls.url_id(SEED), SEED, urls.host_of(SEED), seed=True, via="seed")])
-        self.frontier.lease("me:0", want=256, now=at, ttl_s=1e9)
+        self.frontier.seeds.add([Discovery(urls.url_id(SEED), SEED, urls.host_of(SEED), seed=True, via="seed")])
+        self.frontier.leases.acquire("me:0", want=256, now=at, ttl_s=1e9)
         self.archive = ArchiveWriter(folder / "archive", prefix="half", max_bytes=1 << 30, software="test", info={})
 
     def fetch(self, n: int, fate: str = "fetched") -> None:
         """Take the page in if it is known: its links become known, and its body is kept once."""
         url = url_of(n)
-        row = self.frontier.find(url)
+        row = self.frontier.known.find(url)
         if row is None or row.state != State.PENDING:
             return
         host = urls.host_of(url)
@@ -80,7 +80,7 @@ class Half:
             )
             digest = hashlib.sha1(body).digest()
             rows = [(url_of(m), f"to {m}", True) for m in links_of(n)]
-            if self.frontier.content_holder(digest) is None:
+            if self.frontier.known.content_holder(digest) is None:
                 place = self.archive.add(answer, digest=digest, mime="text/plain")
             else:
                 state = State.DUPLICATE
@@ -153,12 +153,12 @@ def check(folder: Path) -> None:
     assert counted == rows(folder, "SELECT * FROM stat WHERE count ORDER BY 1, 2")
     frontier = SqliteFrontier(folder / "crawl.db")
     for n, url in rows(folder, "SELECT n, url FROM url"):
-        found = frontier.find(url)
+        found = frontier.known.find(url)
         assert found is not None and found.row == n
     for digest, n in rows(folder, "SELECT digest, n FROM content"):
-        holder = frontier.content_holder(digest)
+        holder = frontier.known.content_holder(digest)
         assert holder is not None and holder[0] == n
-    number = len(frontier.rounds())
+    number = len(frontier.rounds.listing())
     assert (
         number
         == int(frontier.meta("round") or 0)
@@ -252,7 +252,7 @@ def test_small_things_are_united(tmp_path: Path) -> None:
         robots = RobotsRow("http://h0.test:80", at, 200, name.encode())
         tallies = {("h0.test", "queries:/"): 20 if name == "a" else 30}
         half.frontier.commit(Batch([], [], hosts=[], robots=[robots], trap_counts=tallies), owner="me:0", now=at)
-        half.frontier.strike(2)
+        half.frontier.changes.strike(2)
         folders.append(half.close())
         with closing(apsw.Connection(str(tmp_path / name / "crawl.db"))) as db:
             for n, quarry in ((1, "both"), (1, name), (-1, name)):
@@ -287,12 +287,12 @@ def test_depths_are_exact_after_a_merge(tmp_path: Path) -> None:
     for n in (0, 1, 3):
         one.fetch(n)
     seven = url_of(7)  # at depth 3 by way of 0, 1, 3
-    row = one.frontier.find(seven)
+    row = one.frontier.known.find(seven)
     assert row is not None and row.depth == 3
     with closing(apsw.Connection(str(one.folder / "crawl.db"))) as db:
         db.execute("UPDATE url SET state = 8, reason = 'depth' WHERE n = ?", (row.row,))
     three = url_of(3)
-    two.frontier.add_seeds([Discovery(urls.url_id(three), three, urls.host_of(three), seed=True, via="seed")])
+    two.frontier.seeds.add([Discovery(urls.url_id(three), three, urls.host_of(three), seed=True, via="seed")])
     merge_collections([one.close(), two.close()], into=tmp_path / "c")
     check(tmp_path / "c")
     merged = {url: (state, depth) for url, state, *_, depth, _, _ in dump(tmp_path / "c")["url"]}
@@ -332,7 +332,7 @@ def test_a_linked_file_is_mended_for_one_collection_alone(tmp_path: Path) -> Non
     size = path.stat().st_size
     os.truncate(path, size - 10)
     frontier = SqliteFrontier(tmp_path / "c/crawl.db")
-    for repair in inspect(tmp_path / "c/archive", frontier.warcs()):
+    for repair in inspect(tmp_path / "c/archive", frontier.segments.here()):
         apply_repair(tmp_path / "c/archive", repair)
     frontier.close()
     assert path.stat().st_size == size - 10

@@ -199,18 +199,18 @@ class Player:
 
     def _lease(self, step: Step, frontier: Frontier) -> object:
         want = PARTITIONS if step.flag else PARTITIONS // len(self._frontiers)
-        return sorted(frontier.lease(f"here:{step.worker}", want=want, now=self._now, ttl_s=TTL_S))
+        return sorted(frontier.leases.acquire(f"here:{step.worker}", want=want, now=self._now, ttl_s=TTL_S))
 
     def _renew(self, step: Step, frontier: Frontier) -> object:
-        return sorted(frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S))
+        return sorted(frontier.leases.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S))
 
     def _release(self, step: Step, frontier: Frontier) -> object:
-        frontier.release(f"here:{step.worker}", range(0, PARTITIONS, 2))
+        frontier.leases.release(f"here:{step.worker}", range(0, PARTITIONS, 2))
         return self._renew(step, frontier)
 
     def _die(self, step: Step, frontier: Frontier) -> object:
         """A worker was killed, and another one takes its place."""
-        self._frontiers[-1 - step.worker].release_slot(step.worker)
+        self._frontiers[-1 - step.worker].leases.clear_slot(step.worker)
         self._start(step.worker)
         return self._lease(step, self._frontiers[step.worker])
 
@@ -221,8 +221,10 @@ class Player:
     # Targets out
 
     def _load(self, step: Step, frontier: Frontier) -> object:
-        held = frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S)
-        targets = [target for host in HOSTS if part_of(host) in held for target in frontier.load(host, limit=100)]
+        held = frontier.leases.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S)
+        targets = [
+            target for host in HOSTS if part_of(host) in held for target in frontier.targets.load(host, limit=100)
+        ]
         names = self._names()
         shown = [structs.asdict(one) | {"row": 0, "parent": names.get(one.parent, "")} for one in targets]
         self._under_way[step.worker].update({target.url: target for target in targets})
@@ -234,16 +236,16 @@ class Player:
     def _row(self, number: int) -> int:
         """The row of a URL, which never changes; 0: it is not known."""
         url = URLS[number]
-        if url not in self._rows and (row := self._frontier.find(url)) is not None:
+        if url not in self._rows and (row := self._frontier.known.find(url)) is not None:
             self._rows[url] = row.row
         return self._rows.get(url, 0)
 
     def _due(self, step: Step, frontier: Frontier) -> object:
-        parts = sorted(frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S))
-        return sorted(frontier.due(parts, self._now)), frontier.next_due(parts)
+        parts = sorted(frontier.leases.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S))
+        return sorted(frontier.targets.wake_due(parts, self._now)), frontier.targets.next_due(parts)
 
     def _inbox(self, step: Step, frontier: Frontier) -> object:
-        return sorted(frontier.inbox(frontier.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S)))
+        return sorted(frontier.targets.inbox(frontier.leases.renew(f"here:{step.worker}", now=self._now, ttl_s=TTL_S)))
 
     # Results in
 
@@ -268,7 +270,7 @@ class Player:
 
     def _seeds(self, step: Step, frontier: Frontier) -> object:
         seeds = {one.url: self._discover(one, given=True) for one in step.found if one.refused not in BARRED}
-        return frontier.add_seeds(seeds.values(), max_depth=step.max_depth)
+        return frontier.seeds.add(seeds.values(), max_depth=step.max_depth)
 
     def _commit(self, step: Step, frontier: Frontier) -> object:
         found = [self._discover(one) for one in step.found]
@@ -316,8 +318,8 @@ class Player:
         for url in outcomes:
             del under_way[url]
         names = self._names()
-        self._lessons[step.worker], lessons = frontier.lessons(self._lessons[step.worker])
-        known = [frontier.recall(one.url) for one in found] if self.is_alone else []
+        self._lessons[step.worker], lessons = frontier.known.lessons(self._lessons[step.worker])
+        known = [frontier.known.recall(one.url) for one in found] if self.is_alone else []
         return (
             sorted(done.woken_hosts),
             sorted(names[row] for row in done.duplicates),
@@ -370,17 +372,17 @@ class Player:
 
     def _round(self, step: Step, frontier: Frontier) -> object:
         """A round begins when the workers have ended, and new ones are started in it."""
-        number = frontier.begin_round(now=self._now, step_s=DAY, everything=step.flag)
+        number = frontier.rounds.begin(now=self._now, step_s=DAY, everything=step.flag)
         host_pages = step.number if self.is_alone else 0
         pages = host_pages + 1 if step.flag and host_pages else 0
-        opened = frontier.open_round(max_s=30 * DAY, pages=pages, host_pages=host_pages)
-        again = frontier.open_round(max_s=DAY)
+        opened = frontier.rounds.open_due(max_s=30 * DAY, pages=pages, host_pages=host_pages)
+        again = frontier.rounds.open_due(max_s=DAY)
         self._restart(step, frontier)
         return number, opened, again
 
     def _restart(self, step: Step, frontier: Frontier) -> object:
         """Start new workers, as a run does after it has changed what they remember."""
-        self._frontier.clear_leases()
+        self._frontier.leases.clear()
         return [
             self._start(slot) or self._lease(Step("lease", worker=slot), self._frontiers[slot])
             for slot in range(len(self._frontiers))
@@ -394,12 +396,12 @@ class Player:
         self._lessons[slot] = 0
 
     def _end_round(self, step: Step, frontier: Frontier) -> object:
-        return frontier.end_round(now=self._now, why="limit")
+        return frontier.rounds.end(now=self._now, why="limit")
 
     def _holder_of(self, host: str) -> Frontier | None:
         """The worker that holds a host: no other one may change it."""
         for slot, frontier in enumerate(self._frontiers):
-            if part_of(host) in frontier.renew(f"here:{slot}", now=self._now, ttl_s=TTL_S):
+            if part_of(host) in frontier.leases.renew(f"here:{slot}", now=self._now, ttl_s=TTL_S):
                 return frontier
         return None
 
@@ -408,61 +410,63 @@ class Player:
             return None
         if step.flag:
             under = f"http://{HOSTS[step.number]}/1"
-            return frontier.reject_host(HOSTS[step.number], "timeout", state=State.FAILED, under=under)
-        return frontier.reject_host(HOSTS[step.number], step.reason)
+            return frontier.changes.end_host(HOSTS[step.number], "timeout", state=State.FAILED, under=under)
+        return frontier.changes.end_host(HOSTS[step.number], step.reason)
 
     def _readmit(self, step: Step, _frontier: Frontier) -> object:
         if (frontier := self._holder_of(HOSTS[step.number])) is None:
             return None
-        return frontier.readmit(HOSTS[step.number], step.reason, limit=1 if self.is_alone else 100)
+        return frontier.changes.readmit(HOSTS[step.number], step.reason, limit=1 if self.is_alone else 100)
 
     def _reopen(self, step: Step, frontier: Frontier) -> object:
         def judge(url: str, depth: int, host: str) -> Verdict:
             ok = int(url[-1]) % 2 == 0 and depth < 4
             return Verdict(ok, "" if ok else "scope")
 
-        return frontier.reopen([step.reason], judge)
+        return frontier.changes.judge_again([step.reason], judge)
 
     def _requeue(self, step: Step, frontier: Frontier) -> object:
-        row = frontier.find(URLS[step.number])
-        count = None if row is None or row.state == State.PENDING else frontier.requeue([row.row])
+        row = frontier.known.find(URLS[step.number])
+        count = None if row is None or row.state == State.PENDING else frontier.losses.requeue([row.row])
         self._restart(step, frontier)
         return count
 
     def _set_aside(self, step: Step, frontier: Frontier) -> object:
-        row = frontier.find(URLS[step.number])
-        return None if row is None or row.state != State.PENDING else frontier.set_aside(row.row, "killed-worker")
+        row = frontier.known.find(URLS[step.number])
+        return (
+            None if row is None or row.state != State.PENDING else frontier.changes.set_aside(row.row, "killed-worker")
+        )
 
     def _strike(self, step: Step, frontier: Frontier) -> object:
-        row = frontier.find(URLS[step.number])
+        row = frontier.known.find(URLS[step.number])
         if row is None:
             return None
-        target = frontier.target(row.row)
-        return frontier.strike(row.row), target and (target.url, target.depth, target.score, target.retries)
+        target = frontier.targets.of_row(row.row)
+        return frontier.changes.strike(row.row), target and (target.url, target.depth, target.score, target.retries)
 
     def _requeue_reason(self, step: Step, frontier: Frontier) -> object:
-        count = frontier.requeue_reason(step.reason)
+        count = frontier.losses.requeue_reason(step.reason)
         self._restart(step, frontier)
         return count
 
     def _retry(self, step: Step, frontier: Frontier) -> object:
-        return frontier.retry()
+        return frontier.changes.retry()
 
     def _cap_waits(self, step: Step, frontier: Frontier) -> object:
-        return frontier.cap_waits(self._now + 20.0)
+        return frontier.changes.cap_waits(self._now + 20.0)
 
     def _archive(self, step: Step, frontier: Frontier) -> object:
         """The second half of the archive file was lost, or all of it."""
         start = 0 if step.flag else self._archived // 2
-        frontier.record_warcs([WarcRow("w", start, 0, mtime_ns=7)])
-        count = frontier.requeue_archive("w", [(start, self._archived)])
+        frontier.segments.record([WarcRow("w", start, 0, mtime_ns=7)])
+        count = frontier.losses.requeue_archive("w", [(start, self._archived)])
         self._restart(step, frontier)
         return count
 
     def _forget_lessons(self, step: Step, frontier: Frontier) -> object:
-        frontier.forget_lessons()
+        frontier.known.forget_lessons()
         self._restart(step, frontier)
-        return self._frontier.lessons()[1]
+        return self._frontier.known.lessons()[1]
 
     # What can be seen
 
@@ -475,46 +479,46 @@ class Player:
             frontier.close()
 
     def _look(self, frontier: Frontier) -> dict[str, object]:
-        known = {url: row for url in URLS if (row := frontier.find(url)) is not None}
+        known = {url: row for url in URLS if (row := frontier.known.find(url)) is not None}
         names = {row.row: url for url, row in known.items()}
         rows = {
             url: structs.asdict(row) | {"row": 0, "parent": names.get(row.parent, "")} for url, row in known.items()
         }
-        summary = structs.asdict(frontier.summary(top=1000, tell=REASONS))
+        summary = structs.asdict(frontier.figures.summary(top=1000, tell=REASONS))
         for reason, (_, example) in summary["told"].items():
             assert known[example].reason == reason
         summary["told"] = {reason: count for reason, (count, _) in summary["told"].items()}
         loaded: dict[str, object] = {}
         for host in HOSTS:
-            targets = [structs.asdict(target) for target in frontier.load(host, limit=100)]
+            targets = [structs.asdict(target) for target in frontier.targets.load(host, limit=100)]
             shown = [target | {"row": 0, "parent": names.get(target["parent"], "")} for target in targets]
             loaded[host] = shown if self.is_alone else sorted(shown, key=repr)
         held = {}
         for digest in range(6):
-            holder = frontier.content_holder(b"%d" % digest)
-            held[digest] = (holder and (holder.url, holder.at), frontier.content_place(b"%d" % digest))
-        seeds = (frontier.seeds(), frontier.given_seeds())
-        rounds = frontier.rounds()
+            holder = frontier.known.content_holder(b"%d" % digest)
+            held[digest] = (holder and (holder.url, holder.at), frontier.known.content_place(b"%d" % digest))
+        seeds = (frontier.seeds.all(), frontier.seeds.given())
+        rounds = frontier.rounds.listing()
         parts = range(PARTITIONS)
         return {
-            "counts": frontier.counts(),
+            "counts": frontier.figures.counts(),
             "rows": rows,
             "loaded": loaded,
-            "busy": sorted(frontier.hosts(parts), key=lambda row: row.host),
-            "hosts": [frontier.host(host) for host in HOSTS],
+            "busy": sorted(frontier.targets.hosts(parts), key=lambda row: row.host),
+            "hosts": [frontier.known.host(host) for host in HOSTS],
             "seeds": seeds if self.is_alone else [sorted(some) for some in seeds],
-            "failed seeds": frontier.failed_seeds(),
-            "stored": frontier.stored(),
-            "pages": frontier.pages(),
-            "pending": frontier.pending(),
-            "next due": frontier.next_due(parts),
+            "failed seeds": frontier.seeds.failed(),
+            "stored": frontier.figures.stored(),
+            "pages": frontier.figures.pages(),
+            "pending": frontier.targets.pending(),
+            "next due": frontier.targets.next_due(parts),
             "summary": summary,
             "rounds": [structs.replace(row, at=row.at - rounds[0].at) for row in rounds],
-            "cut": frontier.cut_pages(top=100),
-            "first cut": frontier.cut_pages(top=2) if self.is_alone else None,
+            "cut": frontier.figures.cut_pages(top=100),
+            "first cut": frontier.figures.cut_pages(top=2) if self.is_alone else None,
             "held": held,
-            "tallies": [frontier.tallies(host) for host in HOSTS],
-            "robots": [frontier.robots(f"http://{host}:80") for host in HOSTS],
-            "warcs": sorted(frontier.warcs(), key=lambda row: row.name),
-            "lessons": sorted(tuple(lesson) for lesson in frontier.lessons()[1]),
+            "tallies": [frontier.known.tallies(host) for host in HOSTS],
+            "robots": [frontier.known.robots(f"http://{host}:80") for host in HOSTS],
+            "warcs": sorted(frontier.segments.here(), key=lambda row: row.name),
+            "lessons": sorted(tuple(lesson) for lesson in frontier.known.lessons()[1]),
         }

@@ -22,7 +22,7 @@ def make_collection(folder: Path, pages: Pages, *, mission: str = "", redirects:
     (folder / "archive").mkdir(parents=True)
     SqliteFrontier.create(folder / "crawl.db", mission_toml=mission, now=AT)
     frontier = SqliteFrontier(folder / "crawl.db")
-    frontier.lease("test:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
+    frontier.leases.acquire("test:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
     source, n = iter(pages), 0
     with ArchiveWriter(folder / "archive", prefix="test-00", max_bytes=0, software="test", info={}) as archive:
         while batch := list(islice(source, 200)):
@@ -40,7 +40,7 @@ def make_collection(folder: Path, pages: Pages, *, mission: str = "", redirects:
 def add(folder: Path, pages: Pages) -> None:
     """Put more pages into a collection."""
     frontier = SqliteFrontier(folder / "crawl.db")
-    frontier.lease("test:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
+    frontier.leases.acquire("test:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
     have = sum(1 for _ in _numbers(folder))
     with ArchiveWriter(folder / "archive", prefix=f"test-{have:02}", max_bytes=0, software="test", info={}) as archive:
         _commit(frontier, archive, list(pages), have)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +21,7 @@ from lycosa.frontier.contract import (
     POISON,
     REOPENED_BY_ROUNDS,
     REOPENED_BY_SEEDS,
+    Frontier,
     Judge,
     LeaseLost,
     RoundRow,
@@ -60,19 +63,91 @@ from lycosa.model import (
 )
 
 
-class MemoryFrontier:
+class MemoryFrontier(Frontier):
     """A frontier for tests; `twin` gives another worker's view of the same collection."""
+
+    leases: Any
+    targets: Any
+    changes: Any
+    rounds: Any
+    seeds: Any
+    known: Any
+    segments: Any
+    losses: Any
+    figures: Any
 
     def __init__(self, *, unpack_links: Callable[[bytes], list[str]] = link_codec.targets) -> None:
         self._unpack = unpack_links
         self._tables = Tables()
         self._epochs: dict[int, int] = {}
+        self.leases = SimpleNamespace(
+            acquire=self._lease,
+            renew=self._renew,
+            release=self._release,
+            share=self._share,
+            clear_slot=self._release_slot,
+            clear=self._clear_leases,
+        )
+        self.targets = SimpleNamespace(
+            hosts=self._hosts,
+            load=self._load,
+            of_row=self._target,
+            wake_due=self._due,
+            next_due=self._next_due,
+            inbox=self._inbox,
+            pending=self._pending,
+        )
+        self.changes = SimpleNamespace(
+            end_host=self._reject_host,
+            readmit=self._readmit,
+            set_aside=self._set_aside,
+            strike=self._strike,
+            cap_waits=self._cap_waits,
+            retry=self._retry,
+            judge_again=self._reopen,
+        )
+        self.rounds = SimpleNamespace(
+            begin=self._begin_round, open_due=self._open_round, end=self._end_round, listing=self._rounds
+        )
+        self.seeds = SimpleNamespace(
+            add=self._add_seeds, all=self._seeds, given=self._given_seeds, failed=self._failed_seeds
+        )
+        self.known = SimpleNamespace(
+            find=self._find,
+            holds=self._holds,
+            recall=self._recall,
+            host=self._host,
+            robots=self._robots,
+            tallies=self._tallies,
+            content_holder=self._content_holder,
+            content_place=self._content_place,
+            lessons=self._lessons,
+            forget_lessons=self._forget_lessons,
+            look_up_contents=list,
+        )
+        self.segments = SimpleNamespace(here=self._warcs, record=self._record_warcs)
+        self.losses = SimpleNamespace(
+            requeue=self._requeue, requeue_reason=self._requeue_reason, requeue_archive=self._requeue_archive
+        )
+        self.figures = SimpleNamespace(
+            counts=self._counts,
+            stored=self._stored,
+            pages=self._pages,
+            cut_pages=self._cut_pages,
+            summary=self._summary,
+        )
 
     def twin(self) -> MemoryFrontier:
         """A second frontier on the same collection, with leases of its own."""
         other = MemoryFrontier(unpack_links=self._unpack)
         other._tables = self._tables
         return other
+
+    def suspend(self) -> None:
+        pass
+
+    def resume(self) -> None:
+        pass
 
     def close(self) -> None:
         pass
@@ -85,7 +160,7 @@ class MemoryFrontier:
             part for part, epoch in self._epochs.items() if (leases[part].owner, leases[part].epoch) == (owner, epoch)
         }
 
-    def lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
+    def _lease(self, owner: str, *, want: int, now: float, ttl_s: float) -> list[int]:
         held = self._held(owner)
         taken: list[int] = []
         leases = sorted(enumerate(self._tables.leases), key=lambda row: row[1].owner not in ("", owner))
@@ -95,26 +170,26 @@ class MemoryFrontier:
                 lease.owner, lease.epoch, lease.until = owner, lease.epoch + 1, now + ttl_s
                 self._epochs[part] = lease.epoch
                 taken.append(part)
-        self.renew(owner, now=now, ttl_s=ttl_s)
+        self._renew(owner, now=now, ttl_s=ttl_s)
         return taken
 
-    def renew(self, owner: str, *, now: float, ttl_s: float) -> set[int]:
+    def _renew(self, owner: str, *, now: float, ttl_s: float) -> set[int]:
         held = self._held(owner)
         for part in held:
             self._tables.leases[part].until = now + ttl_s
         return held
 
-    def release(self, owner: str, parts: Iterable[int]) -> None:
+    def _release(self, owner: str, parts: Iterable[int]) -> None:
         held = self._held(owner)
         self._free(self._tables.leases[part] for part in parts if part in held)
 
-    def share(self) -> int | None:
+    def _share(self) -> int | None:
         return None
 
-    def release_slot(self, slot: int) -> None:
+    def _release_slot(self, slot: int) -> None:
         self._free(lease for lease in self._tables.leases if lease.owner.endswith(f":{slot}"))
 
-    def clear_leases(self) -> None:
+    def _clear_leases(self) -> None:
         self._free(self._tables.leases)
 
     def _free(self, leases: Iterable[Lease]) -> None:
@@ -123,7 +198,7 @@ class MemoryFrontier:
 
     # Rounds
 
-    def begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
+    def _begin_round(self, *, now: float, step_s: float, everything: bool) -> int:
         last = self._tables.rounds[-1]
         at = last.at + max(now - last.started, step_s)
         self._tables.rounds.append(
@@ -132,7 +207,7 @@ class MemoryFrontier:
         self._tables.opened.append(False)
         return last.round + 1
 
-    def open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
+    def _open_round(self, *, max_s: float, pages: int = 0, host_pages: int = 0) -> int:
         tables = self._tables
         if tables.opened[-1]:
             return 0
@@ -167,10 +242,10 @@ class MemoryFrontier:
             due = chosen
         return due[: max(pages - waits.total(), pages // 2)] if pages > 0 else due
 
-    def end_round(self, *, now: float | None, why: str) -> None:
+    def _end_round(self, *, now: float | None, why: str) -> None:
         self._tables.rounds[-1].ended, self._tables.rounds[-1].why = now, why
 
-    def rounds(self) -> list[RoundRow]:
+    def _rounds(self) -> list[RoundRow]:
         rows = []
         for row in self._tables.rounds:
             events = Counter(url.events[row.round][0] for url in self._tables.urls if row.round in url.events)
@@ -187,32 +262,32 @@ class MemoryFrontier:
         wanted = set(parts)
         return [url for url in self._tables.urls if url.state == state and part_of(url.discovery.host) in wanted]
 
-    def hosts(self, parts: Iterable[int]) -> list[HostRow]:
-        return [self.host(name) for name in sorted({url.discovery.host for url in self._of(parts, State.PENDING)})]
+    def _hosts(self, parts: Iterable[int]) -> list[HostRow]:
+        return [self._host(name) for name in sorted({url.discovery.host for url in self._of(parts, State.PENDING)})]
 
-    def host(self, name: str) -> HostRow:
+    def _host(self, name: str) -> HostRow:
         row = self._tables.hosts.get(name, HostRow(name))
         return row if self._tables.budgets.get(name, 1) == self._round else replace(row, pages=0)
 
-    def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
+    def _load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
         pending = [url for url in self._of([part_of(host)], State.PENDING) if url.discovery.host == host]
         pending.sort(key=lambda url: (-url.discovery.score, url.row))
         return [make_target(url) for url in pending if url.row not in set(skip)][:limit]
 
-    def target(self, n: int) -> Target | None:
+    def _target(self, n: int) -> Target | None:
         url = next((url for url in self._tables.urls if url.row == n and url.state == State.PENDING), None)
         return None if url is None else make_target(url)
 
-    def due(self, parts: Iterable[int], now: float) -> list[str]:
+    def _due(self, parts: Iterable[int], now: float) -> list[str]:
         ready = [url for url in self._of(parts, State.WAITING) if url.due <= now]
         for url in ready:
             open_url(url)
         return sorted({url.discovery.host for url in ready})
 
-    def next_due(self, parts: Iterable[int]) -> float | None:
+    def _next_due(self, parts: Iterable[int]) -> float | None:
         return min((url.due for url in self._of(parts, State.WAITING)), default=None)
 
-    def inbox(self, parts: Iterable[int]) -> list[str]:
+    def _inbox(self, parts: Iterable[int]) -> list[str]:
         wanted = set(parts)
         names = [name for name in self._tables.inbox if part_of(name) in wanted]
         for name in names:
@@ -221,7 +296,7 @@ class MemoryFrontier:
 
     # Results in
 
-    def add_seeds(self, discoveries: Iterable[Discovery], *, max_depth: int = -1) -> int:
+    def _add_seeds(self, discoveries: Iterable[Discovery], *, max_depth: int = -1) -> int:
         woken: set[str] = set()
         seeds = list(discoveries)
         again = self._add(seeds, woken)
@@ -281,7 +356,7 @@ class MemoryFrontier:
             tables.lessons[key] = before[0] + weight, before[1] + energy, tables.stamp
         own = [WarcRow(batch.warc, batch.warc_size, batch.warc_synced)] if batch.warc else []
         known = tables.warcs
-        self.record_warcs(
+        self._record_warcs(
             replace(row, synced=max(row.synced, known[row.name].synced if row.name in known else 0))
             for row in (*own, *batch.warcs)
         )
@@ -406,35 +481,35 @@ class MemoryFrontier:
             tables.statuses[number, str(outcome.http)] += 1
             tables.rounds[-1].answers += 1
 
-    def lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
+    def _lessons(self, since: int = 0) -> tuple[int, list[WeightUpdate]]:
         rows = self._tables.lessons.items()
         return self._tables.stamp, [WeightUpdate(key, row[0], row[1]) for key, row in rows if row[2] > since]
 
-    def forget_lessons(self) -> None:
+    def _forget_lessons(self) -> None:
         self._tables.lessons.clear()
 
-    def content_holder(self, digest: bytes) -> ContentHolder | None:
+    def _content_holder(self, digest: bytes) -> ContentHolder | None:
         holder = self._tables.holders.get(digest)
         if holder is None:
             return None
         url = self._tables.urls[holder[0] - 1]
         return ContentHolder(url.row, url.discovery.url, url.pages[holder[1]].fetched_at)
 
-    def content_place(self, digest: bytes) -> ArchivePlace | None:
+    def _content_place(self, digest: bytes) -> ArchivePlace | None:
         n, number = self._tables.holders.get(digest, (0, 0))
         page = self._tables.urls[n - 1].pages[number] if n else None
         return ArchivePlace(page.warc, page.offset, page.length) if page is not None else None
 
     # Changes of mind
 
-    def reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
+    def _reject_host(self, host: str, reason: str, *, state: int = State.REJECTED, under: str = "") -> int:
         pending = self._of([part_of(host)], State.PENDING)
         ended = [url for url in pending if url.discovery.host == host and url.discovery.url.startswith(under)]
         for url in ended:
             url.state, url.reason = state, reason
         return len(ended)
 
-    def readmit(self, host: str, reason: str, *, limit: int) -> int:
+    def _readmit(self, host: str, reason: str, *, limit: int) -> int:
         refused = self._of([part_of(host)], State.REJECTED)
         refused = [url for url in refused if (url.discovery.host, url.reason) == (host, reason)]
         best = sorted(refused, key=lambda url: (-url.discovery.score, url.row))[:limit]
@@ -442,26 +517,26 @@ class MemoryFrontier:
             open_url(url)
         return len(best)
 
-    def set_aside(self, n: int, reason: str) -> None:
+    def _set_aside(self, n: int, reason: str) -> None:
         self._tables.urls[n - 1].state, self._tables.urls[n - 1].reason = State.FAILED, reason
 
-    def requeue(self, rows: Iterable[int]) -> int:
+    def _requeue(self, rows: Iterable[int]) -> int:
         return self._fetch_again([(row, self._round) for row in rows])
 
-    def requeue_reason(self, reason: str) -> int:
+    def _requeue_reason(self, reason: str) -> int:
         return self._fetch_again([(url.row, max(url.round, 1)) for url in self._tables.urls if url.reason == reason])
 
-    def cap_waits(self, latest: float) -> None:
+    def _cap_waits(self, latest: float) -> None:
         for url in self._tables.urls:
             url.due = min(url.due, latest) if url.state == State.WAITING else url.due
 
-    def retry(self) -> int:
+    def _retry(self) -> int:
         failed = [url for url in self._tables.urls if url.state == State.FAILED and url.reason != POISON]
         for url in failed:
             url.retries = 0
         return self._open(failed)
 
-    def requeue_archive(self, name: str, spans: Sequence[Span]) -> int:
+    def _requeue_archive(self, name: str, spans: Sequence[Span]) -> int:
         lost = [
             (url.row, number)
             for url in self._tables.urls
@@ -504,44 +579,44 @@ class MemoryFrontier:
             self._tables.inbox[url.discovery.host] = None
         return len(opened)
 
-    def reopen(self, reasons: Collection[str], judge: Judge) -> int:
+    def _reopen(self, reasons: Collection[str], judge: Judge) -> int:
         refused = [url for url in self._tables.urls if url.state == State.REJECTED and url.reason in reasons]
         for url in refused:
             url.reason = judge(url.discovery.url, url.depth, url.discovery.host).reason
         return self._open([url for url in refused if not url.reason])
 
-    def strike(self, n: int) -> int:
+    def _strike(self, n: int) -> int:
         self._tables.strikes[n] += 1
         return self._tables.strikes[n]
 
     # What is known
 
-    def find(self, url: str) -> UrlRow | None:
+    def _find(self, url: str) -> UrlRow | None:
         known = self._tables.by_id.get(urls.url_id(url))
         return None if known is None else make_row(known)
 
-    def holds(self, url_hash: int) -> bool:
+    def _holds(self, url_hash: int) -> bool:
         return (known := self._tables.by_id.get(url_hash)) is not None and known.state != State.REJECTED
 
-    def recall(self, url: str) -> tuple[int, str] | None:
-        row = self.find(url)
+    def _recall(self, url: str) -> tuple[int, str] | None:
+        row = self._find(url)
         return None if row is None else (row.state, row.reason)
 
-    def seeds(self) -> list[str]:
+    def _seeds(self) -> list[str]:
         return [self._tables.urls[n - 1].discovery.url for n in sorted(self._tables.seeds)]
 
-    def given_seeds(self) -> list[str]:
+    def _given_seeds(self) -> list[str]:
         return [self._tables.urls[n - 1].discovery.url for n, given in sorted(self._tables.seeds.items()) if given]
 
-    def failed_seeds(self) -> dict[str, str]:
+    def _failed_seeds(self) -> dict[str, str]:
         failed = {}
-        for seed in self.seeds():
-            row = self.find(seed)
+        for seed in self._seeds():
+            row = self._find(seed)
             if row is None or not self._tables.seeds[row.row]:
                 continue
             for _ in range(20):
                 is_moved = row is not None and row.state in (State.MOVED, State.MOVED_FOR_GOOD)
-                if row is None or not is_moved or (onward := self.find(row.redirect)) is None:
+                if row is None or not is_moved or (onward := self._find(row.redirect)) is None:
                     break
                 row = onward
             ends = (State.GONE, State.FAILED, State.REJECTED, State.WAITING, State.MOVED, State.MOVED_FOR_GOOD)
@@ -549,26 +624,26 @@ class MemoryFrontier:
                 failed[seed] = explain(row)
         return failed
 
-    def robots(self, origin: str) -> RobotsRow | None:
+    def _robots(self, origin: str) -> RobotsRow | None:
         return self._tables.robots.get(origin)
 
-    def tallies(self, host: str) -> dict[str, int]:
+    def _tallies(self, host: str) -> dict[str, int]:
         return {key: count for (name, key), count in self._tables.tallies.items() if name == host}
 
-    def warcs(self) -> list[WarcRow]:
+    def _warcs(self) -> list[WarcRow]:
         return [self._tables.warcs[name] for name in sorted(self._tables.warcs)]
 
-    def record_warcs(self, rows: Iterable[WarcRow]) -> None:
+    def _record_warcs(self, rows: Iterable[WarcRow]) -> None:
         warcs = self._tables.warcs | {row.name: row for row in rows}
         self._tables.warcs = {name: row for name, row in warcs.items() if row.size}
 
-    def counts(self) -> dict[int, int]:
+    def _counts(self) -> dict[int, int]:
         return dict(Counter(url.state for url in self._tables.urls))
 
-    def stored(self) -> int:
+    def _stored(self) -> int:
         return self._tables.stored[self._round]
 
-    def pages(self) -> int:
+    def _pages(self) -> int:
         return sum(self._owned().values())
 
     def _owned(self) -> Counter[str]:
@@ -579,11 +654,11 @@ class MemoryFrontier:
         """Whether no other page brought the content of a URL's newest copy first."""
         return self._tables.holders.get(url.digest, (0, 0))[0] == url.row
 
-    def cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
+    def _cut_pages(self, *, top: int = 10) -> tuple[int, dict[str, str]]:
         cut = [url for url in self._tables.urls if url.pages and url.state < State.MOVED and url.reason == "too-large"]
         return len(cut), {url.discovery.url: url.pages[max(url.pages)].mime for url in cut[:top]}
 
-    def summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
+    def _summary(self, *, top: int = 10, tell: Iterable[str] = ()) -> Summary:
         known = self._tables.urls
         told = {reason: [url.discovery.url for url in known if url.reason == reason] for reason in tell}
         statuses = {status: count for (number, status), count in self._tables.statuses.items() if number == self._round}
@@ -596,7 +671,7 @@ class MemoryFrontier:
             told={reason: (len(urls), urls[0]) for reason, urls in told.items() if urls},
         )
 
-    def pending(self) -> bool:
+    def _pending(self) -> bool:
         return any(url.state in (State.PENDING, State.WAITING) for url in self._tables.urls)
 
     def meta(self, key: str) -> str | None:

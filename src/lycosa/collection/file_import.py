@@ -106,7 +106,7 @@ class _FileImport:
 
     def run(self, source: FileSource) -> Imported:
         frontier, count, new = self._frontier, 0, 0
-        frontier.lease(_OWNER, want=PARTITIONS, now=time.time(), ttl_s=1e9)
+        frontier.leases.acquire(_OWNER, want=PARTITIONS, now=time.time(), ttl_s=1e9)
         prefix = f"import-{time.strftime('%Y%m%d%H%M%S', time.gmtime())}"
         software = f"lycosa/{__version__}"
         writer = ArchiveWriter(self._folder / "archive", prefix=prefix, max_bytes=1 << 30, software=software, info={})
@@ -116,7 +116,7 @@ class _FileImport:
                     count += len(batch)
                     new += self._commit(batch, archive)
         finally:
-            frontier.clear_leases()
+            frontier.leases.clear()
             frontier.close()
         return Imported(self._folder, count, new, source.notes())
 
@@ -124,7 +124,7 @@ class _FileImport:
         """Store what is new of a batch; of two files with one address, the last."""
         files = {urls.url_id(file.url): file for file in batch}
         found = [Discovery(key, file.url, urls.host_of(file.url), seed=True, via="seed") for key, file in files.items()]
-        self._frontier.add_seeds(found)
+        self._frontier.seeds.add(found)
         done = [outcome for file in files.values() if (outcome := self._store(file, archive)) is not None]
         name, size = archive.flush()
         batch_of = Batch([], done, [], [], {}, warc=name, warc_size=size)
@@ -133,7 +133,7 @@ class _FileImport:
 
     def _store(self, file: SourceFile, archive: ArchiveWriter) -> Outcome | None:
         """The outcome of a file; None where it is stored as it is."""
-        row = self._frontier.find(file.url)
+        row = self._frontier.known.find(file.url)
         assert row is not None
         host = urls.host_of(file.url)
         if file.location:

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from lycosa.archive.segment_store import SegmentStore, StoreFault, check_store, has_threads, open_store
 from lycosa.archive.writer import ASIDE, is_written
 from lycosa.config.settings import Mission
-from lycosa.crawler.frontier_choice import open_frontier
+from lycosa.crawler.frontier_choice import open_shared
 from lycosa.errors import CollectionError, LycosaError, UsageError
-from lycosa.frontier.contract import SharedFrontier
+from lycosa.frontier.contract import SharedSegments
 from lycosa.model import WarcRow
 from lycosa.output.wording import counted
 from lycosa.politeness.shared_state import SharedState
@@ -55,9 +55,9 @@ def check_archive(mission: Mission) -> Mission:
     return replace(mission, keep=replace(mission.keep, archive=address))
 
 
-def clear_moved(archive: Path, frontier: SharedFrontier) -> None:
+def clear_moved(archive: Path, segments: SharedSegments) -> None:
     """Remove the files that the store has: a kill came between the two."""
-    for row in frontier.moved_warcs():
+    for row in segments.moved():
         (archive / row.name).unlink(missing_ok=True)
 
 
@@ -90,7 +90,7 @@ class ArchiveMover:
 
     def _follow(self, shared: SharedState) -> None:
         pause_s, at = LOOK_S, time.monotonic() + LOOK_S
-        with self._opened() as frontier:
+        with self._opened() as segments:
             store: SegmentStore | None = None
             while not shared.stopping:
                 time.sleep(0.1)
@@ -98,8 +98,8 @@ class ArchiveMover:
                     continue
                 try:
                     store = store or open_store(self._mission.keep.archive)
-                    for row in self._movable(frontier, full=True):
-                        self._move(frontier, store, row)
+                    for row in self._movable(segments, full=True):
+                        self._move(segments, store, row)
                         if shared.stopping:
                             break
                     pause_s = LOOK_S
@@ -110,12 +110,12 @@ class ArchiveMover:
     def _move_patiently(self) -> MoveCount:
         count = MoveCount()
         until, pause_s = time.monotonic() + PATIENCE_S, 0.5
-        with self._opened() as frontier:
-            while rows := self._movable(frontier, full=False):
+        with self._opened() as segments:
+            while rows := self._movable(segments, full=False):
                 try:
                     store = open_store(self._mission.keep.archive)
                     for row in rows:
-                        self._move(frontier, store, row)
+                        self._move(segments, store, row)
                         count.moved += 1
                     break
                 except StoreFault as fault:
@@ -125,21 +125,20 @@ class ArchiveMover:
                         break
                     time.sleep(min(pause_s, left_s))
                     pause_s *= 1.5
-            count.left = len(self._movable(frontier, full=False))
+            count.left = len(self._movable(segments, full=False))
         return count
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[SharedFrontier]:
-        frontier = open_frontier(self._mission, self._folder)
-        assert isinstance(frontier, SharedFrontier)
+    def _opened(self) -> Iterator[SharedSegments]:
+        frontier = open_shared(self._mission, self._folder)
         try:
-            yield frontier
+            yield frontier.segments
         finally:
             frontier.close()
 
-    def _movable(self, frontier: SharedFrontier, *, full: bool) -> list[WarcRow]:
+    def _movable(self, segments: SharedSegments, *, full: bool) -> list[WarcRow]:
         """The files that are here as they were committed; no worker writes to one that is full, or old."""
-        rows = sorted((row for row in frontier.warcs() if f"-{ASIDE}-" not in row.name), key=lambda row: row.name)
+        rows = sorted((row for row in segments.here() if f"-{ASIDE}-" not in row.name), key=lambda row: row.name)
         return [row for row in rows if self._is_whole(row, full=full)]
 
     def _is_whole(self, row: WarcRow, *, full: bool) -> bool:
@@ -149,17 +148,17 @@ class ArchiveMover:
         except OSError:
             return False
 
-    def _move(self, frontier: SharedFrontier, store: SegmentStore, row: WarcRow) -> None:
+    def _move(self, segments: SharedSegments, store: SegmentStore, row: WarcRow) -> None:
         path = self._archive / row.name
         there = store.size(row.name)
         if there not in (-1, row.size):
             raise StoreFault(f"{store.place_of(row.name)} is another file of this name: name another prefix.")
         store.put(path)  # also where one of this size is there: whoever brought it may not have seen it arrive
-        if frontier.place_warc(row, store.place_of(row.name)):
+        if segments.place(row, store.place_of(row.name)):
             path.unlink()
 
 
-def tell_archive(mission: Mission, frontier: SharedFrontier, count: MoveCount) -> list[str]:
+def tell_archive(mission: Mission, segments: SharedSegments, count: MoveCount) -> list[str]:
     """What people should know of the archive files of all machines."""
     if not mission.keep.archive:
         return []
@@ -169,7 +168,7 @@ def tell_archive(mission: Mission, frontier: SharedFrontier, count: MoveCount) -
             f"  {counted(count.left, 'archive file', 'is')} still on this machine, as the store refuses:"
             f" {count.problem} The same command moves {'it' if count.left == 1 else 'them'}."
         )
-    for machine, files in frontier.lost_machines().items():
+    for machine, files in segments.lost_machines().items():
         lines.append(
             f"  the machine {machine} has {counted(files, 'archive file')} that no store has yet: it moves them as it"
             f" ends, or when it is started again; if it is gone, --forget-machine {machine} has their pages fetched"

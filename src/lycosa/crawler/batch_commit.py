@@ -15,7 +15,7 @@ from lycosa import clock
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.settings import Mission
 from lycosa.errors import DiskFull
-from lycosa.frontier.contract import WorkerFrontier
+from lycosa.frontier.contract import Frontier
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.batch import PendingBatch
 from lycosa.judge.admission.traps import PAGE_COUNTS, Traps
@@ -127,7 +127,7 @@ class BatchWriter:
     """Writes the batches of one worker."""
 
     def __init__(
-        self, mission: Mission, slot: int, *, frontier: WorkerFrontier, archive: ArchiveWriter, shared: SharedState
+        self, mission: Mission, slot: int, *, frontier: Frontier, archive: ArchiveWriter, shared: SharedState
     ) -> None:
         self._mission = mission
         self._slot = slot
@@ -178,6 +178,6 @@ class BatchWriter:
         batch.warcs = archive.side_files
         committed = self._frontier.commit(batch, owner=owner, now=now, max_depth=self._mission.limits.depth)
         archive.clear()
-        counts = self._frontier.counts()
+        counts = self._frontier.figures.counts()
         self._shared.waiting = counts.get(State.PENDING, 0) + counts.get(State.WAITING, 0)
         return committed

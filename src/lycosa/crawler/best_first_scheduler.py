@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from lycosa.config.settings import Mission
 from lycosa.crawler.target_loading import TargetLoader
-from lycosa.frontier.contract import WorkerFrontier
+from lycosa.frontier.contract import Frontier
 from lycosa.intake.link_scoring import LinkScoring
 from lycosa.judge.priority.focus import Focus
 from lycosa.judge.priority.policy import AGE
@@ -34,7 +34,7 @@ class BestFirstScheduler:
         loader: TargetLoader,
         mission: Mission,
         *,
-        frontier: WorkerFrontier,
+        frontier: Frontier,
         workers: int,
         make_queue: MakeQueue,
     ) -> None:
@@ -162,7 +162,7 @@ class BestFirstScheduler:
 
     def _load_lessons(self) -> None:
         if self._link_scoring.policy.learns:
-            self._lessons_stamp, lessons = self._frontier.lessons(self._lessons_stamp)
+            self._lessons_stamp, lessons = self._frontier.known.lessons(self._lessons_stamp)
             self._link_scoring.policy.load_lessons(lessons)
 
     def _promise_of(self, host_queue: HostQueue) -> float | None:

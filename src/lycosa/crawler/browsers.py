@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.fetch.client import agent_header
-from lycosa.frontier.contract import RunFrontier
+from lycosa.frontier.contract import Frontier
 from lycosa.frontier.partitions import part_of
 from lycosa.intake.browser_choice import NO_BROWSER
 from lycosa.output.wording import counted
@@ -28,11 +28,11 @@ def refuse_browserless(mission: Mission) -> None:
         raise UsageError(f'render is "always", but there is no browser: {missing}.')
 
 
-def fetch_again(mission: Mission, frontier: RunFrontier) -> list[str]:
+def fetch_again(mission: Mission, frontier: Frontier) -> list[str]:
     """If there is a browser now, fetch the pages again that earlier runs kept as they came for want of one."""
     if _modes(mission) == {"never"} or find_browser(mission.render.browser).missing:
         return []
-    count = frontier.requeue_reason(NO_BROWSER)
+    count = frontier.losses.requeue_reason(NO_BROWSER)
     return [f"There is a browser now: for want of it, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 

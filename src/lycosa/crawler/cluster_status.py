@@ -46,18 +46,18 @@ def read_cluster_status(places: SharedPlaces, folder: Path) -> ClusterStatus:
     address, name = places.collection.address, places.name
     frontier = load_postgres()(address, name, machine=machine_of(folder), patience_s=PATIENCE_S)
     try:
-        states = frontier.counts()
-        machines = frontier.machines()
-        hosts, backing_off = frontier.count_hosts()
+        states = frontier.figures.counts()
+        machines = frontier.machines.listing()
+        hosts, backing_off = frontier.figures.count_hosts()
         return ClusterStatus(
             collection=label_of(folder),
             name=name,
-            round=frontier.rounds()[-1].round,
-            pages=frontier.pages(),
+            round=frontier.rounds.listing()[-1].round,
+            pages=frontier.figures.pages(),
             urls=sum(states.values()),
             unfetched=states.get(State.PENDING, 0) + states.get(State.WAITING, 0),
             states={STATE_NAMES[State(state)]: count for state, count in sorted(states.items()) if count},
-            statuses=dict(sorted(frontier.summary(top=_STATUSES_MAX).statuses.items())),
+            statuses=dict(sorted(frontier.figures.summary(top=_STATUSES_MAX).statuses.items())),
             hosts=hosts,
             hosts_backing_off=backing_off,
             machines=machines,

@@ -19,21 +19,25 @@ if TYPE_CHECKING:
 
 def open_frontier(mission: Mission, folder: Path) -> Frontier:
     """Open the frontier of a collection that exists."""
-    if not mission.keep.database:
-        return SqliteFrontier(folder / "crawl.db")
+    return open_shared(mission, folder) if mission.keep.database else SqliteFrontier(folder / "crawl.db")
+
+
+def open_shared(mission: Mission, folder: Path) -> PostgresFrontier:
+    """Open the frontier of a collection that several machines share."""
     kind = load_postgres()
     return kind(check_address(mission.keep.database), name_of(folder), machine=machine_of(folder))
 
 
-def make_frontier(mission: Mission, folder: Path) -> tuple[Frontier, bool]:
-    """Open the frontier of a collection, made if need be; and whether it was."""
+def create_frontier(mission: Mission, folder: Path) -> bool:
+    """Make the frontier of a collection, if there is none yet; whether there was none."""
     path = folder / "crawl.db"
     if mission.keep.database:
         address = check_address(mission.keep.database)
-        created = load_postgres().create(address, name_of(folder), mission_toml=to_toml(mission))
-    elif created := not path.exists():
-        SqliteFrontier.create(path, mission_toml=to_toml(mission), now=time.time())
-    return open_frontier(mission, folder), created
+        return load_postgres().create(address, name_of(folder), mission_toml=to_toml(mission))
+    if path.exists():
+        return False
+    SqliteFrontier.create(path, mission_toml=to_toml(mission), now=time.time())
+    return True
 
 
 def load_postgres() -> type[PostgresFrontier]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from lycosa import clock
 from lycosa.config.settings import LimitSettings, RecrawlSettings
-from lycosa.frontier.contract import RunFrontier
+from lycosa.frontier.contract import Frontier
 from lycosa.intake.revisits import HOUR_S, step_of
 from lycosa.output.wording import counted
 
@@ -23,7 +23,7 @@ Say = Callable[[str], None]
 
 
 def begin(
-    frontier: RunFrontier,
+    frontier: Frontier,
     recrawl: RecrawlSettings,
     *,
     anew: bool,
@@ -36,33 +36,33 @@ def begin(
     `due`: the time that was waited for, with other machines: one of them may have begun the round, and ended it; with
     a clock that goes fast, a little before that time.
     """
-    last, notes = frontier.rounds()[-1], []
+    last, notes = frontier.rounds.listing()[-1], []
     if anew and 0 < due <= last.started + recrawl.period_h * HOUR_S / 2:
         anew = False
-    if anew and last.ended is None and frontier.pending():
+    if anew and last.ended is None and frontier.targets.pending():
         notes.append(f"Round {last.round} was not finished: it is continued, and the next one begins after it.")
     elif anew:
-        number = frontier.begin_round(
+        number = frontier.rounds.begin(
             now=clock.now(), step_s=step_of(recrawl), everything=everything or not recrawl.adapt
         )
         notes.append(f"Round {number} begins.")
-    opened = frontier.open_round(
+    opened = frontier.rounds.open_due(
         max_s=max(recrawl.min_h, recrawl.max_h) * HOUR_S, pages=limits.pages, host_pages=limits.host_pages
     )
     if opened or (anew and len(notes) == 1 and "begins." in notes[0]):
         notes.append(f"{counted(opened, 'known URL', 'is')} visited again.")
-    frontier.end_round(now=None, why="")
+    frontier.rounds.end(now=None, why="")
     return notes
 
 
-def end(frontier: RunFrontier, ended_by: str) -> None:
+def end(frontier: Frontier, ended_by: str) -> None:
     """Record whether the round is finished."""
-    frontier.end_round(now=clock.now() if ended_by in ("", "limit") else None, why=ended_by)
+    frontier.rounds.end(now=clock.now() if ended_by in ("", "limit") else None, why=ended_by)
 
 
-def next_start(frontier: RunFrontier, recrawl: RecrawlSettings, *, began: float, ended_by: str) -> float:
+def next_start(frontier: Frontier, recrawl: RecrawlSettings, *, began: float, ended_by: str) -> float:
     """When the next round begins; a round that its time limit interrupted goes on one period after this run of it."""
-    start = began if ended_by == "time" else frontier.rounds()[-1].started
+    start = began if ended_by == "time" else frontier.rounds.listing()[-1].started
     return start + recrawl.period_h * HOUR_S
 
 

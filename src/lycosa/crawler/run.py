@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -22,33 +22,28 @@ from lycosa.collection.lock import CollectionLock, lock
 from lycosa.config.settings import Mission
 from lycosa.config.toml import to_toml
 from lycosa.crawler import rounds
-from lycosa.crawler.archive_moving import ArchiveMover, check_archive, clear_moved, tell_archive
+from lycosa.crawler.archive_moving import check_archive
 from lycosa.crawler.browsers import Browsers, refuse_browserless
-from lycosa.crawler.cluster_limit import ClusterLimit
 from lycosa.crawler.disk_guard import DiskGuard
-from lycosa.crawler.frontier_choice import make_frontier
-from lycosa.crawler.machine_reports import MachineReports
+from lycosa.crawler.preparation import Preparation, add_seeds, late_seeds, take_up, url_judge
 from lycosa.crawler.progress import CrawlProgress
-from lycosa.crawler.resume import resume, retry_failed
+from lycosa.crawler.shared_run import LoneRun, SharedRun
 from lycosa.crawler.summary import CrawlReport, make_report
 from lycosa.crawler.supervisor import Supervisor
 from lycosa.crawler.wiring import CrawlSetup, guard_quarry, worker_starter
-from lycosa.crawler.worker import SHARED_RENEW_S
 from lycosa.disk import make_fault, replace_text
-from lycosa.errors import CollectionError, Damaged, DiskFull, LycosaError, UsageError
+from lycosa.errors import Damaged, DiskFull, LycosaError, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
-from lycosa.frontier.contract import UNIFORM, Frontier, RunFrontier, SharedFrontier, suspended
+from lycosa.frontier.contract import suspended
 from lycosa.frontier.postgres.address import SharedCollection, is_address, machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.guarded_quarry import warm
 from lycosa.intake.link_scoring import LinkScoring
-from lycosa.judge.admission.rules import Rules, UrlJudge
+from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.judge.priority.policy_factory import is_steered, resolve_order
-from lycosa.model import Discovery
 from lycosa.output.atomic_file import SPOOL
-from lycosa.output.wording import counted
 from lycosa.politeness.shared_state import SharedState
 from lycosa.quarry import Quarry
 from lycosa.repair.crash_recovery import reconcile_archive, repair_database
@@ -58,9 +53,6 @@ from lycosa.text import thesaurus_library
 
 if TYPE_CHECKING:
     from lycosa.extract.background import BackgroundExtraction
-
-#: Under this key, with how many seeds what was out of scope was judged again when a crawl ended.
-SEEDS_JUDGED = "seeds_judged"
 
 
 class CrawlOptions(Struct, frozen=True):
@@ -177,118 +169,59 @@ def _run_round(
 def _open_and_crawl(
     setup: CollectionSetup, options: CrawlOptions, *, progress: CrawlProgress, notes: list[str]
 ) -> CrawlReport:
-    frontier, created = make_frontier(setup.mission, setup.folder)
+    one = (SharedRun if setup.mission.keep.database else LoneRun)(setup)
     try:
-        clock.set_now(frontier.server_time() if isinstance(frontier, SharedFrontier) else None)
-        with frontier.alone() if isinstance(frontier, SharedFrontier) else contextlib.nullcontext():
-            seeds, more = _prepare(setup, options, frontier, created=created)
+        with one.preparing():
+            seeds, more = _prepare(one, options)
         for note in (*notes, *more):
             progress.say(note)
-        return _crawl(setup, options, frontier, seeds=seeds, progress=progress)
+        return _crawl(one, options, seeds=seeds, progress=progress)
     finally:
-        frontier.close()  # before a damaged database is set aside: SQLite removes its log by name
+        one.frontier.close()  # before a damaged database is set aside: SQLite removes its log by name
 
 
-def _prepare(
-    setup: CollectionSetup, options: CrawlOptions, frontier: Frontier, *, created: bool
-) -> tuple[list[str], list[str]]:
+def _prepare(one: LoneRun, options: CrawlOptions) -> tuple[list[str], list[str]]:
     """Bring a collection to what this run wants of it; gives the seeds, and what people should know."""
-    mission = setup.mission
-    if isinstance(frontier, SharedFrontier):
-        if not created and not (setup.folder / "lycosa.toml").exists():
-            _refuse_stranger(mission, frontier, setup.folder)
-        _refuse_own_collection(mission, frontier, setup.folder)
-        _refuse_twin(frontier, setup.folder)
-    frontier.clear_leases()  # first: a worker that was killed may have sent a commit that the server is still about
-    if isinstance(frontier, SharedFrontier):
-        clear_moved(setup.archive, frontier)
-    notes = reconcile_archive(setup, frontier)
-    if isinstance(frontier, SharedFrontier) and options.forget_machine:
-        files, pages = frontier.forget_machine(options.forget_machine)
-        lost = f"{options.forget_machine} is gone with {counted(files, 'archive file')} that no store has"
-        notes.append(f"The machine {lost}: {counted(pages, 'page', 'is')} fetched again.")
-    if isinstance(frontier, SharedFrontier) and frontier.others_are_at_work():
-        replace_text(setup.folder / "lycosa.toml", to_toml(mission))
-        seeds = _add_seeds(mission, frontier, options.written)
-        return seeds, [*notes, "Other machines are at work on this collection: this one joins them."]
-    notes += rounds.begin(
-        frontier,
-        mission.recrawl,
-        anew=options.recrawl and not created,
-        everything=options.full,
-        limits=mission.limits,
-        due=options.due,
-    )
-    known = 0 if created else len(frontier.given_seeds())
-    retried = retry_failed(frontier) if options.retry and not created else []  # first: a failed seed is added anew
-    seeds = _add_seeds(mission, frontier, options.written)
-    if created:
-        frontier.set_meta(UNIFORM, "1")
+    setup, frontier = one.setup, one.frontier
+    one.refuse_strangers()
+    frontier.leases.clear()  # first: a worker that was killed may have sent a commit that the server is still about
+    one.clear_moved()
+    notes = reconcile_archive(setup, frontier) + one.forget_machine(options.forget_machine)
+    if one.joins_others():
+        seeds = add_seeds(setup.mission, frontier, options.written)
+        more = ["Other machines are at work on this collection: this one joins them."]
     else:
-        more = len(frontier.given_seeds()) - known
-        notes += resume(
-            mission, frontier, seeds, folder=str(setup.folder), more_seeds=more, url_judge=_url_judge(setup)
+        how = Preparation(
+            created=one.created,
+            recrawl=options.recrawl,
+            retry=options.retry,
+            full=options.full,
+            due=options.due,
+            written=options.written,
         )
-        notes += retried
-    if is_steered(mission) and (note := LinkScoring(mission, None).claim_lessons(frontier)):
-        notes.append(note)
-    frontier.set_meta("mission", to_toml(mission))
-    replace_text(setup.folder / "lycosa.toml", to_toml(mission))
-    return seeds, notes
+        seeds, more = take_up(setup, frontier, how)
+    replace_text(setup.folder / "lycosa.toml", to_toml(setup.mission))
+    return seeds, notes + more
 
 
-def _crawl(
-    setup: CollectionSetup, options: CrawlOptions, frontier: Frontier, *, seeds: list[str], progress: CrawlProgress
-) -> CrawlReport:
+def _crawl(one: LoneRun, options: CrawlOptions, *, seeds: list[str], progress: CrawlProgress) -> CrawlReport:
     """Run the workers until the round is over, repair what they left, and report."""
+    setup, frontier = one.setup, one.frontier
     folder, mission = setup.folder, setup.mission
     workers = mission.workers or os.cpu_count() or 1
     spool = _make_spool(folder)
     shared = SharedState(workers, folder=str(spool))
-    before = frontier.stored()
-    cluster_limit = None
-    machine_reports = MachineReports(frontier, shared) if isinstance(frontier, SharedFrontier) else None
-    if not isinstance(frontier, SharedFrontier):
-        shared.set_limit(before, mission.limits.pages)
-    elif mission.limits.pages > 0:
-        cluster_limit = ClusterLimit(frontier, shared, mission.limits.pages)
-    started = clock.now()
-    if mission.limits.pages > 0 and before >= mission.limits.pages:
+    before, started = frontier.figures.stored(), clock.now()
+    one.begin(shared, stored=before)
+    if 0 < mission.limits.pages <= before:
         shared.stop()
-    browsers = Browsers(mission, shared, folder=folder)
-    workers_setup = CrawlSetup(
-        mission=mission,
-        folder=folder,
-        seeds=seeds,
-        address_guard=_make_address_guard(
-            mission, frontier.given_seeds()
-        ),  # a seed that moved opens no private address
-        shared=shared,
-        workers=workers,
-        quarry=options.quarry,
-        browsers=browsers.socket_path,
-        machine=machine_of(folder),
-    )
-    supervisor = Supervisor(
-        mission,
-        frontier,
-        shared,
-        start=worker_starter(workers_setup),
-        progress=progress,
-        look_again=_late_seeds(mission, frontier, _url_judge(setup)),
-        browsers=browsers,
-        disk_guard=DiskGuard(folder, mission.keep),
-        cluster_limit=cluster_limit,
-        machine_reports=machine_reports,
-    )
-    mover = ArchiveMover(mission, folder)
+    supervisor = _make_supervisor(one, options, shared, seeds=seeds, progress=progress)
     with _extracting(mission, options, folder) as extraction:
-        with suspended(frontier), mover.moving(shared):  # no open database may cross a fork
+        with suspended(frontier), one.moving(shared):  # no open database may cross a fork
             supervisor.run()
         if supervisor.ended_by == "damaged":
             raise Damaged(f"{folder / 'crawl.db'} is damaged.")
-        if cluster_limit is not None:
-            cluster_limit.end()
+        one.end_limit()
         # On a full disk the rest is left to the next run.
         spare = contextlib.suppress(DiskFull) if supervisor.ended_by == "disk" else contextlib.nullcontext()
         with spare:
@@ -301,13 +234,7 @@ def _crawl(
             rounds.end(frontier, report.ended_by)  # before others may begin the next one
         if mission.recrawl.period_h:
             report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
-        if machine_reports is not None and isinstance(frontier, SharedFrontier):
-            machine_reports.end(report.ended_by)
-            frontier.clear_leases()  # it is no longer at work
-            with suspended(frontier):
-                moved = mover.move_rest()
-            report.archive = tell_archive(mission, frontier, moved)
-            report.machines = frontier.machines()
+        one.end(report)
         if extraction is not None:
             tallies = extraction.finish(report.ended_by, options.output or sys.stderr, quiet=options.quiet)
             ended_by = next((tally.ended_by for tally in tallies if tally.ended_by), "")
@@ -317,34 +244,37 @@ def _crawl(
     return report
 
 
-def _url_judge(setup: CollectionSetup) -> UrlJudge | None:
-    return setup.guarded_quarry.url_judge if setup.guarded_quarry is not None else None
-
-
-def _refuse_stranger(mission: Mission, frontier: Frontier, folder: Path) -> None:
-    """Refuse a machine that is new here and begins from other seeds: two collections would be one."""
-    given = frontier.given_seeds()
-    if given and not {urls.normalise(seed) for seed in mission.seeds} & set(given):
-        raise CollectionError(
-            f"The database has a collection {name_of(folder)} already, which began from other seeds ({given[0]}):"
-            " name another folder with --collection DIR, or give one of its seeds to join it."
-        )
-
-
-def _refuse_twin(frontier: SharedFrontier, folder: Path) -> None:
-    """Refuse a machine whose name another one has: they would take each other's hosts and archive files."""
-    if frontier.has_twin(within_s=2 * SHARED_RENEW_S):
-        raise CollectionError(
-            f"Another machine of the name {machine_of(folder)} is at work on this collection: give this one another"
-            " host name, or name another folder with --collection DIR."
-        )
-
-
-def _refuse_own_collection(mission: Mission, frontier: Frontier, folder: Path) -> None:
-    from lycosa.repair.copy import refuse_own_collection
-
-    shared = SharedCollection(mission.keep.database, name_of(folder))
-    refuse_own_collection(folder, shared, frontier.meta("created") or "0")
+def _make_supervisor(
+    one: LoneRun, options: CrawlOptions, shared: SharedState, *, seeds: list[str], progress: CrawlProgress
+) -> Supervisor:
+    """What starts the workers of a round and watches them."""
+    folder, mission, frontier = one.setup.folder, one.setup.mission, one.frontier
+    browsers = Browsers(mission, shared, folder=folder)
+    # A seed that moved opens no private address.
+    address_guard = _make_address_guard(mission, frontier.seeds.given())
+    workers_setup = CrawlSetup(
+        mission=mission,
+        folder=folder,
+        seeds=seeds,
+        address_guard=address_guard,
+        shared=shared,
+        workers=shared.workers,
+        quarry=options.quarry,
+        browsers=browsers.socket_path,
+        machine=machine_of(folder),
+    )
+    return Supervisor(
+        mission,
+        frontier,
+        shared,
+        start=worker_starter(workers_setup),
+        progress=progress,
+        look_again=late_seeds(mission, frontier, url_judge(one.setup)),
+        browsers=browsers,
+        disk_guard=DiskGuard(folder, mission.keep),
+        cluster_limit=one.cluster_limit,
+        machine_reports=one.machine_reports,
+    )
 
 
 def _make_address_guard(mission: Mission, seeds: Iterable[str]) -> AddressGuard:
@@ -376,24 +306,6 @@ def _extracting(
     return extract_beside(mission, options.quarry, folder=folder)
 
 
-def _late_seeds(mission: Mission, frontier: RunFrontier, url_judge: UrlJudge | None) -> Callable[[], bool]:
-    """At the end, judge again what was out of scope before it was known that seeds had moved."""
-
-    def look_again() -> bool:
-        if mission.scope == "free":
-            return False
-        now = frontier.seeds()
-        known = frontier.meta(SEEDS_JUDGED)  # not how many there were at the start: who was to do it may be gone
-        if len(now) == (int(known) if known else len(frontier.given_seeds())):
-            return False
-        rules = Rules(mission, now, url_judge=url_judge)
-        count = frontier.reopen(["scope"], lambda url, depth, host: rules.judge(url, depth=depth, host=host))
-        frontier.set_meta(SEEDS_JUDGED, str(len(now)))
-        return count > 0
-
-    return look_again
-
-
 def _refresh_copy(mission: Mission, folder: Path) -> None:
     """Bring what the database holds to this machine, where everything that reads a collection finds it."""
     from lycosa.repair.copy import refresh_copy
@@ -405,27 +317,3 @@ def _record_state(held: CollectionLock, folder: Path) -> None:
     """Record how the database was left, where there is one in the folder."""
     if (folder / "crawl.db").exists():
         held.record_state(folder / "crawl.db")
-
-
-def _add_seeds(mission: Mission, frontier: RunFrontier, written: Mapping[str, str]) -> list[str]:
-    """Put the mission's seeds into the frontier; returns all seeds of the collection, earlier ones included."""
-    discoveries = []
-    for seed in mission.seeds:
-        url = urls.normalise(seed)
-        if url is None:
-            raise UsageError(f"The seed {seed!r} is not a web address.")
-        original = written.get(url, seed if seed != url else "")
-        score = float(mission.order == "best")
-        discoveries.append(
-            Discovery(
-                url_hash=urls.url_id(url),
-                url=url,
-                host=urls.host_of(url),
-                score=score,
-                seed=True,
-                via="seed",
-                original=original,
-            )
-        )
-    frontier.add_seeds(discoveries, max_depth=mission.limits.depth)
-    return list(frontier.seeds())

@@ -8,7 +8,7 @@ from msgspec import Struct
 from lycosa import clock
 from lycosa.config.settings import Mission
 from lycosa.crawler.cluster_status import list_machines
-from lycosa.frontier.contract import EVENTS, FrontierStatistics, MachineStatus
+from lycosa.frontier.contract import EVENTS, Frontier, MachineStatus
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.wording import counted
 from lycosa.politeness.shared_state import Cell, SharedState
@@ -67,7 +67,7 @@ class CrawlReport(Struct):
 
 def make_report(
     mission: Mission,
-    frontier: FrontierStatistics,
+    frontier: Frontier,
     shared: SharedState,
     *,
     before: int,
@@ -75,16 +75,16 @@ def make_report(
     ended_by: str,
 ) -> CrawlReport:
     """Gather the figures from the frontier and the shared state."""
-    summary = frontier.summary(top=TOP, tell=_BOUNDS)
-    stored, row = frontier.stored(), frontier.rounds()[-1]
+    summary = frontier.figures.summary(top=TOP, tell=_BOUNDS)
+    stored, row = frontier.figures.stored(), frontier.rounds.listing()[-1]
     found = {event: getattr(row, event) for event in EVENTS}
     requests = int(shared.total(Cell.REQUESTS))
-    cut, cut_types = frontier.cut_pages(top=TOP)
-    failed = frontier.failed_seeds()
+    cut, cut_types = frontier.figures.cut_pages(top=TOP)
+    failed = frontier.seeds.failed()
     if mission.limits.pages > 0 and stored >= mission.limits.pages and not ended_by:
         ended_by = "limit"
     code = {"": 0, "limit": 5, "time": 5, "interrupt": 130, "disk": 3, "deaths": 1}[ended_by]
-    if code == 0 and failed and not any(found.values()) and (requests or not frontier.pages()):
+    if code == 0 and failed and not any(found.values()) and (requests or not frontier.figures.pages()):
         code = 4
     cpu = {
         cell.name[4:].lower(): shared.total(cell) / max(1, requests) * 1e6 for cell in Cell if cell.name[:4] == "CPU_"
@@ -93,11 +93,11 @@ def make_report(
         ended_by=ended_by,
         exit_code=code,
         pages=stored - before,
-        stored=frontier.pages(),
+        stored=frontier.figures.pages(),
         requests=requests,
         bytes=int(shared.total(Cell.BYTES)),
         seconds=clock.now() - started,
-        states={STATE_NAMES[State(state)]: count for state, count in sorted(frontier.counts().items())},
+        states={STATE_NAMES[State(state)]: count for state, count in sorted(frontier.figures.counts().items())},
         reasons=summary.reasons,
         types=summary.types,
         hosts=summary.hosts,

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 
 from lycosa.config.settings import Mission
 from lycosa.crawler.browsers import Browsers
-from lycosa.crawler.cluster_limit import ClusterLimit
 from lycosa.crawler.disk_guard import DiskGuard
-from lycosa.crawler.machine_reports import MachineReports
+from lycosa.crawler.page_limit import ClusterLimit
 from lycosa.crawler.progress import CrawlProgress
+from lycosa.crawler.shared_run import MachineReports
 from lycosa.errors import Damaged, DiskFull
-from lycosa.frontier.contract import RunFrontier
+from lycosa.frontier.contract import Frontier
 from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.process import die_with_parent, interruptible
 
@@ -41,7 +41,7 @@ class Supervisor:
     def __init__(
         self,
         mission: Mission,
-        frontier: RunFrontier,
+        frontier: Frontier,
         shared: SharedState,
         *,
         start: Start,
@@ -106,7 +106,7 @@ class Supervisor:
                 else:
                     idle_ticks += 1
                 if idle_ticks >= 2:
-                    if self.frontier.pending() or self._look_again():
+                    if self.frontier.targets.pending() or self._look_again():
                         idle_ticks, pause_ticks = 0, WAITING_TICKS
                     else:
                         self.shared.stop()
@@ -185,12 +185,12 @@ class Supervisor:
             self._tell_notices()
             self._end("disk" if code == DiskFull.exit_code else "damaged")
             return
-        self.frontier.release_slot(slot)
-        stored = self.frontier.stored() if self._cluster_limit is None else self._cluster_limit.stored()
+        self.frontier.leases.clear_slot(slot)
+        stored = self.frontier.figures.stored() if self._cluster_limit is None else self._cluster_limit.stored()
         self.shared.forget(slot, stored)
         page = int(self.shared.get(slot, Cell.WORKING_ON))
-        if page and self.frontier.strike(page) >= STRIKES:
-            self.frontier.set_aside(page, "killed-worker")
+        if page and self.frontier.changes.strike(page) >= STRIKES:
+            self.frontier.changes.set_aside(page, "killed-worker")
         self.shared.put(slot, Cell.WORKING_ON, 0)
         self.shared.put(slot, Cell.COMMITTING, 0)
         weight = BY_PAGE if page else 1.0

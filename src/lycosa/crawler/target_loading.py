@@ -6,7 +6,7 @@ import time
 from typing import Protocol
 
 from lycosa.crawler.batch_commit import BatchTiming
-from lycosa.frontier.contract import WorkerFrontier
+from lycosa.frontier.contract import Frontier
 from lycosa.intake.link_follower import LinkFollower
 from lycosa.model import State
 from lycosa.politeness.host_queue import HostQueue
@@ -24,7 +24,7 @@ class QueueFiller(Protocol):
 class TargetLoader:
     """Loads targets for one worker; targets on origins that were given up fail without a request."""
 
-    def __init__(self, frontier: WorkerFrontier, timing: BatchTiming, links: LinkFollower | None = None) -> None:
+    def __init__(self, frontier: Frontier, timing: BatchTiming, links: LinkFollower | None = None) -> None:
         """`links` hear of seeds that moved."""
         self._frontier = frontier
         self._links = links
@@ -36,10 +36,10 @@ class TargetLoader:
         if host_queue.dry:
             return False
         began = time.perf_counter()
-        targets = self._frontier.load(host_queue.host, limit=LOAD, skip=host_queue.held)
+        targets = self._frontier.targets.load(host_queue.host, limit=LOAD, skip=host_queue.held)
         while origin := host_queue.find_down(targets):
-            self._frontier.reject_host(host_queue.host, host_queue.down[origin], state=State.FAILED, under=origin)
-            targets = self._frontier.load(host_queue.host, limit=LOAD, skip=host_queue.held)
+            self._frontier.changes.end_host(host_queue.host, host_queue.down[origin], state=State.FAILED, under=origin)
+            targets = self._frontier.targets.load(host_queue.host, limit=LOAD, skip=host_queue.held)
         self.cpu_s += time.perf_counter() - began
         if not targets:
             host_queue.dry = True

@@ -16,13 +16,13 @@ from lycosa import urls
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
-from lycosa.crawler.frontier_choice import open_frontier
+from lycosa.crawler.frontier_choice import open_frontier, open_shared
 from lycosa.crawler.worker import LEASE_S, SHARED_LEASE_S, SHARED_RENEW_S, Worker, WorkerPlace
 from lycosa.disk import is_full
 from lycosa.errors import Damaged, DiskFull
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import Client, agent_header
-from lycosa.frontier.contract import UNIFORM, SharedFrontier
+from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.browser_choice import BrowserChoice
@@ -83,19 +83,15 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
     """Build one worker and run it; what it holds is closed when it ends."""
     tune()
     mission, folder, shared = setup.mission, setup.folder, setup.shared
-    frontier = open_frontier(mission, folder)
-    if isinstance(frontier, SharedFrontier):
-        frontier.on_wait(lambda: shared.put(slot, Cell.BEAT, time.monotonic()))  # it waits, and does not hang
-        if mission.limits.pages > 0:
-            frontier.limit_pages()
+    frontier = _open_frontier(setup, slot)
     guarded_quarry = guard_quarry(setup.quarry, mission, folder)
     rules = Rules(
         mission,
         setup.seeds,
-        tallies=Tallies(frontier.tallies),
+        tallies=Tallies(frontier.known.tallies),
         spent=frontier.meta(SPENT) is not None,
         uniform=frontier.meta(UNIFORM) == "1",
-        recall=frontier.recall,
+        recall=frontier.known.recall,
         url_judge=guarded_quarry.url_judge if guarded_quarry is not None else None,
     )
     archive = ArchiveWriter(
@@ -113,7 +109,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
     place = WorkerPlace(
         slot=slot,
         owner=f"{setup.machine}:{slot}",
-        partitions=min(frontier.share() or PARTITIONS, -(-PARTITIONS // setup.workers)),
+        partitions=min(frontier.leases.share() or PARTITIONS, -(-PARTITIONS // setup.workers)),
         lease_s=SHARED_LEASE_S if mission.keep.database else LEASE_S,
         renew_s=SHARED_RENEW_S if mission.keep.database else LEASE_S / 3,
         parent=parent,
@@ -126,8 +122,8 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
             mission,
             rules,
             archive=archive,
-            frontier=frontier,
-            revisits=Revisits(mission.recrawl, frontier.rounds()),
+            known=frontier.known,
+            revisits=Revisits(mission.recrawl, frontier.rounds.listing()),
             crawl_log=CrawlLog(log_file, level=mission.log.level),
             guarded_quarry=guarded_quarry,
             link_scoring=link_scoring,
@@ -151,6 +147,17 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         intake.close()
     archive.close()
     frontier.close()
+
+
+def _open_frontier(setup: CrawlSetup, slot: int) -> Frontier:
+    mission, shared = setup.mission, setup.shared
+    if not mission.keep.database:
+        return open_frontier(mission, setup.folder)
+    frontier = open_shared(mission, setup.folder)
+    frontier.machines.on_wait(lambda: shared.put(slot, Cell.BEAT, time.monotonic()))  # it waits, and does not hang
+    if mission.limits.pages > 0:
+        frontier.permits.require()
+    return frontier
 
 
 def guard_quarry(quarry: Quarry | None, mission: Mission, folder: Path) -> GuardedQuarry | None:

@@ -29,13 +29,12 @@ from lycosa.crawler.batch_commit import (
     give_up,
 )
 from lycosa.crawler.best_first_scheduler import BestFirstScheduler
-from lycosa.crawler.cluster_limit import tell_permits
-from lycosa.crawler.page_limit import PageLimit
+from lycosa.crawler.page_limit import PageLimit, tell_permits
 from lycosa.crawler.rendering import Rendering
 from lycosa.crawler.target_loading import QueueFiller, TargetLoader
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
-from lycosa.frontier.contract import LeaseLost, PermitsGone, WorkerFrontier
+from lycosa.frontier.contract import Frontier, LeaseLost, PermitsGone
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.link_scoring import LinkScoring
@@ -89,7 +88,7 @@ class Worker:
         mission: Mission,
         place: WorkerPlace,
         *,
-        frontier: WorkerFrontier,
+        frontier: Frontier,
         archive: ArchiveWriter,
         client: Client,
         rules: Rules,
@@ -112,7 +111,9 @@ class Worker:
         self.writer = BatchWriter(mission, place.slot, frontier=frontier, archive=archive, shared=shared)
         self.page_limit = PageLimit(shared, place.slot)
         self.loader = TargetLoader(frontier, self.timing, intake.links)
-        make_queue = HostQueueFactory(host_rules, mission.fetch, remember=frontier.host, partitions=self.partitions)
+        make_queue = HostQueueFactory(
+            host_rules, mission.fetch, remember=frontier.known.host, partitions=self.partitions
+        )
         self.best_first: BestFirstScheduler | None = None
         self.filler: QueueFiller = self.loader
         if link_scoring is None:
@@ -136,7 +137,7 @@ class Worker:
         )
         self.robots_cache = RobotsCache(
             mission,
-            store=frontier,
+            store=frontier.known,
             host_rules=host_rules,
             intake=intake,
             scheduler=self.scheduler,
@@ -192,7 +193,7 @@ class Worker:
         self.client.abort()
         self.rendering.close()
         self._commit(clock.now(), last=True)
-        self.frontier.release(self.place.owner, self.partitions.parts)
+        self.frontier.leases.release(self.place.owner, self.partitions.parts)
 
     def _begin(self, now: float) -> None:
         """Lease partitions, and wake the hosts in them that have something to fetch."""
@@ -207,16 +208,16 @@ class Worker:
     def _lease(self, want: int, now: float) -> None:
         """Lease partitions until so many are held, and wake the hosts in them that have something to fetch."""
         asked = time.monotonic()
-        leased = self.frontier.lease(self.place.owner, want=want, now=now, ttl_s=self.place.lease_s)
+        leased = self.frontier.leases.acquire(self.place.owner, want=want, now=now, ttl_s=self.place.lease_s)
         if not self.partitions.parts:  # else it is the renewal that says whether those held before are held still
             self._sure_until = asked + self.place.lease_s
         self.partitions.hold([*self.partitions.parts, *leased])
         taken = set(leased)
         for host_queue in self._queues_in(taken):
-            host_queue.come_back(self.frontier.host(host_queue.host))
+            host_queue.come_back(self.frontier.known.host(host_queue.host))
         self.rules.forget_hosts(lambda host: part_of(host) in taken)  # others counted there in the meantime
-        self._due_at = self.frontier.next_due(self.partitions.parts)
-        for row in self.frontier.hosts(leased):
+        self._due_at = self.frontier.targets.next_due(self.partitions.parts)
+        for row in self.frontier.targets.hosts(leased):
             self._wake(row.host, row)
 
     def _turn(self, *, launch: bool) -> None:
@@ -334,7 +335,7 @@ class Worker:
     def _close_host(self, host_queue: HostQueue) -> None:
         """The page budget of a host is spent; what is under way may still turn out to be no page."""
         if host_queue.under_way == 0:
-            self.frontier.reject_host(host_queue.host, HOST_BUDGET, state=State.REJECTED)
+            self.frontier.changes.end_host(host_queue.host, HOST_BUDGET, state=State.REJECTED)
             host_queue.requeue()
             host_queue.dry = True
 
@@ -515,8 +516,8 @@ class Worker:
         """
         grown = self.intake.quota.drain_grown() if self.intake.quota is not None else []
         reopened = self.rules.repetition.drain_reopened()
-        back = [host for host, room in grown if self.frontier.readmit(host, HOST_QUOTA, limit=room)]
-        back += [host for host in reopened if self.frontier.readmit(host, NEAR_DUPLICATES, limit=_COME_BACK)]
+        back = [host for host, room in grown if self.frontier.changes.readmit(host, HOST_QUOTA, limit=room)]
+        back += [host for host in reopened if self.frontier.changes.readmit(host, NEAR_DUPLICATES, limit=_COME_BACK)]
         chooses_again = self.mission.order != "bfs" and not (self.best_first is not None and self.best_first.closed)
         found = dict.fromkeys(row.host for row in discoveries if row.host in committed.woken_hosts)
         for host in (*found, *sorted(committed.woken_hosts - found.keys()), *back):
@@ -574,9 +575,9 @@ class Worker:
         if now >= self._renew_at:
             self._renew(now)
         if self._due_at is not None and now >= self._due_at:
-            for host in self.writer.patiently(lambda: self.frontier.due(self.partitions.parts, now)):
+            for host in self.writer.patiently(lambda: self.frontier.targets.wake_due(self.partitions.parts, now)):
                 self._wake(host)
-            self._due_at = self.frontier.next_due(self.partitions.parts)
+            self._due_at = self.frontier.targets.next_due(self.partitions.parts)
         if self._due_at is not None and self._due_at > now:
             self._chores_at = min(self._chores_at, self._due_at)
         self.writer.retire_archive()
@@ -593,15 +594,17 @@ class Worker:
     def _renew(self, now: float) -> None:
         """Prolong the leases, and have as many as each worker is to have, as machines come and go."""
         asked = time.monotonic()
-        held = self.writer.patiently(lambda: self.frontier.renew(self.place.owner, now=now, ttl_s=self.place.lease_s))
+        held = self.writer.patiently(
+            lambda: self.frontier.leases.renew(self.place.owner, now=now, ttl_s=self.place.lease_s)
+        )
         self._sure_until = asked + self.place.lease_s
         self._renew_at = now + self.place.renew_s
         if lost := set(self.partitions.parts) - held:
             self._lose(lost)
             self._commit(now)  # without what belongs to them, also where they come back to this worker
         if stray := held - set(self.partitions.parts):
-            self.frontier.release(self.place.owner, stray)
-        share = self.frontier.share()
+            self.frontier.leases.release(self.place.owner, stray)
+        share = self.frontier.leases.share()
         if share is None:
             return
         if self._leaving:
@@ -620,7 +623,7 @@ class Worker:
             return
         self._touched.update(host_queue.host for host_queue in queues)
         self._commit(now)
-        self.frontier.release(self.place.owner, self._leaving)
+        self.frontier.leases.release(self.place.owner, self._leaving)
         self.partitions.lose(self._leaving)
         for host_queue in queues:
             if not host_queue.listed:
@@ -639,7 +642,7 @@ class Worker:
         """Wake the hosts that other workers found work for; the sooner, the more connections are free."""
         eager = self.shared.workers > 1 and self.client.room > self.client.in_flight
         self._inbox_at = now + (INBOX_S if eager else CHORES_S)
-        for host in self.writer.patiently(lambda: self.frontier.inbox(self.partitions.parts)):
+        for host in self.writer.patiently(lambda: self.frontier.targets.inbox(self.partitions.parts)):
             self._wake(host)
         if eager:
             self._publish()
@@ -652,7 +655,7 @@ class Worker:
                 host_queue.forget_robots()
         if os.getppid() != self.place.parent:
             self.shared.stop()  # the supervisor is gone: commit and end
-        seeds = self.frontier.seeds() if self.mission.scope != "free" else []
+        seeds = self.frontier.seeds.all() if self.mission.scope != "free" else []
         if len(seeds) > self._seed_count:
             self.intake.links.adopt_seeds(seeds)
             self._seed_count = len(seeds)

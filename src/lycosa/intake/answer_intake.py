@@ -21,7 +21,7 @@ from lycosa.config.settings import Mission
 from lycosa.extract.pdf_process import PdfProcess
 from lycosa.fetch.response_body import TEXT_HEAD, read_content
 from lycosa.frontier import link_codec
-from lycosa.frontier.contract import WorkerFrontier
+from lycosa.frontier.contract import Knowledge
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.browser_choice import RENDER, BrowserChoice
 from lycosa.intake.content_dedup import RENDERED_TYPE
@@ -62,7 +62,7 @@ class AnswerIntake:
         rules: Rules,
         *,
         archive: ArchiveWriter,
-        frontier: WorkerFrontier,
+        known: Knowledge,
         revisits: Revisits,
         crawl_log: CrawlLog,
         guarded_quarry: GuardedQuarry | None = None,
@@ -75,17 +75,17 @@ class AnswerIntake:
         self._guarded_quarry = guarded_quarry
         self._link_scoring = link_scoring
         self._browser_choice = browser_choice
-        self._redirects = RedirectLoops(frontier, mission.fetch)
+        self._redirects = RedirectLoops(known, mission.fetch)
         self._compares = mission.traps.near_duplicates > 0
         self.crawl_log = crawl_log
         self.batch = PendingBatch()
         trusted_kinds = guarded_quarry.trusted_kinds if guarded_quarry is not None else frozenset[str]()
         self.quota = make_yield_quota(mission, rules.tallies, trusted_kinds=trusted_kinds)
-        self.storage = PageStorage(mission, archive=archive, frontier=frontier, revisits=revisits)
+        self.storage = PageStorage(mission, archive=archive, known=known, revisits=revisits)
         self.links = LinkFollower(
             mission,
             rules,
-            frontier=frontier,
+            known=known,
             batch=self.batch,
             crawl_log=crawl_log,
             first_sequence=time.time_ns() // 1000,

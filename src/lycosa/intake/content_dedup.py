@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from lycosa.archive.digests import digest_of, identity_of, is_core
 from lycosa.archive.writer import ArchiveWriter, Profile
-from lycosa.frontier.contract import SharedFrontier, WorkerFrontier
+from lycosa.frontier.contract import Knowledge
 from lycosa.model import Answer, ArchivePlace, ContentHolder
 
 DIGESTS_MAX = 100_000  # contents that are remembered without asking the frontier
@@ -17,10 +17,9 @@ RENDERED_TYPE = "text/html; charset=utf-8"
 class ContentDedup:
     """Finds the page that holds a content already, and writes the records of one worker that refer to another one."""
 
-    def __init__(self, archive: ArchiveWriter, frontier: WorkerFrontier) -> None:
+    def __init__(self, archive: ArchiveWriter, known: Knowledge) -> None:
         self._archive = archive
-        self._frontier = frontier
-        self._server = frontier if isinstance(frontier, SharedFrontier) else None
+        self._known = known
         self._digests: dict[bytes, ContentHolder] = {}
         self._stamped: dict[bytes, tuple[int, bytes]] = {}  # of those with a stamp: whose, the digest of the whole body
         self._plain_answers: dict[
@@ -29,9 +28,8 @@ class ContentDedup:
 
     def look_ahead(self, answers: Iterable[Answer]) -> None:
         """Ask a server about the contents of several answers at once, as it would be waited for at each."""
-        if self._server is not None:
-            small = (answer for answer in answers if answer.status == 200 and answer.body)
-            self._server.look_up_contents(identity_of(answer) for answer in small)
+        small = (answer for answer in answers if answer.status == 200 and answer.body)
+        self._known.look_up_contents(identity_of(answer) for answer in small)
 
     def find_holder(self, digest: bytes, answer: Answer) -> ContentHolder | None:
         """The page that holds this very content already, if any; it may be this one, in an earlier round."""
@@ -39,7 +37,7 @@ class ContentDedup:
         holder = self._digests.get(digest)
         if holder is not None and holder.row == target.row:
             holder = None  # it was fetched before in this run, and that may not have been committed
-        holder = holder or self._frontier.content_holder(digest)
+        holder = holder or self._known.content_holder(digest)
         if holder is None:
             if len(self._digests) > DIGESTS_MAX:
                 self._digests.clear()
@@ -90,5 +88,5 @@ class ContentDedup:
         row, stated = self._stamped.get(digest, (0, b""))
         if holder is not None and row == holder.row:
             return stated
-        place = self._frontier.content_place(digest)
+        place = self._known.content_place(digest)
         return self._archive.digest_at(place) if place is not None else b""

@@ -11,7 +11,7 @@ from lycosa.config.settings import Mission
 from lycosa.fetch.headers import parse_link_header
 from lycosa.fetch.robots import MAX_SITEMAPS
 from lycosa.frontier import link_codec
-from lycosa.frontier.contract import WorkerFrontier
+from lycosa.frontier.contract import Knowledge
 from lycosa.frontier.seen import Seen
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.guarded_quarry import GuardedQuarry
@@ -41,7 +41,7 @@ class LinkFollower:
         mission: Mission,
         rules: Rules,
         *,
-        frontier: WorkerFrontier,
+        known: Knowledge,
         batch: PendingBatch,
         crawl_log: CrawlLog,
         first_sequence: int,
@@ -53,7 +53,7 @@ class LinkFollower:
         """`stores_all`: every page that is read is stored, so that its links stand in the archive."""
         self._mission = mission
         self._rules = rules
-        self._frontier = frontier
+        self._known = known
         self._batch = batch
         self._crawl_log = crawl_log
         self._guarded_quarry = guarded_quarry
@@ -143,7 +143,7 @@ class LinkFollower:
         """Judge a URL that this worker does not know and put it into the batch; True if it is to be followed."""
         url = address.url
         url_hash = urls.url_id(url)
-        if self._trusts and self._frontier.holds(url_hash):
+        if self._trusts and self._known.holds(url_hash):
             self._seen.add(url_hash)
             return True  # another worker met it, or an earlier run
         host = urls.host_of(url)

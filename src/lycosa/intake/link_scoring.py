@@ -42,7 +42,7 @@ class LinkScoring:
             if not source or frontier.meta(BORROWED) == source:
                 return ""
             return f"policy.learned_from ({source}) is not used: this collection has lessons of its own."
-        frontier.forget_lessons()
+        frontier.known.forget_lessons()
         said = ""
         if source:
             try:

@@ -13,7 +13,7 @@ from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import Mission
 from lycosa.fetch.validators import DISTRUSTED, make_validators
 from lycosa.frontier import link_codec
-from lycosa.frontier.contract import WorkerFrontier
+from lycosa.frontier.contract import Knowledge
 from lycosa.intake.content_dedup import ContentDedup
 from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.storage_rules import make_storage_rules
@@ -39,13 +39,11 @@ NO_VALIDATORS = ("", "")  # to be asked for without a condition
 class PageStorage:
     """Stores the answers of one worker in the archive, and fills their outcomes."""
 
-    def __init__(
-        self, mission: Mission, *, archive: ArchiveWriter, frontier: WorkerFrontier, revisits: Revisits
-    ) -> None:
+    def __init__(self, mission: Mission, *, archive: ArchiveWriter, known: Knowledge, revisits: Revisits) -> None:
         self._archive = archive
-        self._frontier = frontier
+        self._known = known
         self._revisits = revisits
-        self._dedup = ContentDedup(archive, frontier)
+        self._dedup = ContentDedup(archive, known)
         self._rules = make_storage_rules(mission)  # None: everything is stored
         self.stores_all = self._rules is None
         self.bytes = 0
@@ -103,7 +101,7 @@ class PageStorage:
     def store_unchanged(self, answer: Answer, outcome: Outcome, *, profile: Profile, rendered: bool = False) -> bool:
         """Store a record which says that a page is as it was, in place of its bytes; False if no page holds them."""
         target = answer.target
-        holder = self._frontier.content_holder(target.digest)
+        holder = self._known.content_holder(target.digest)
         if holder is None and profile == "identical":
             return False
         outcome.state, outcome.reason = State.UNCHANGED, ""

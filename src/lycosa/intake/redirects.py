@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lycosa import urls
 from lycosa.config.settings import FetchSettings
-from lycosa.frontier.contract import WorkerFrontier
+from lycosa.frontier.contract import Knowledge
 from lycosa.model import Answer, Link, Outcome, State, Target
 from lycosa.parse import Doc
 
@@ -21,8 +21,8 @@ def is_move(link: Link, doc: Doc, target: Target) -> bool:
 class RedirectLoops:
     """The latest redirects, which may not be committed yet, and those that the frontier knows."""
 
-    def __init__(self, frontier: WorkerFrontier, fetch: FetchSettings) -> None:
-        self._frontier = frontier
+    def __init__(self, known: Knowledge, fetch: FetchSettings) -> None:
+        self._known = known
         self._fetch = fetch
         self._latest: dict[str, str] = {}
         self._cookie_setters: set[str] = set()  # those of them that set a cookie
@@ -45,7 +45,7 @@ class RedirectLoops:
                 return True
             onward = self._latest.get(url, "")
             asked = not onward and target.hops > 0
-            if asked and (row := self._frontier.find(url)) is not None and row.state in _MOVED:
+            if asked and (row := self._known.find(url)) is not None and row.state in _MOVED:
                 onward = row.redirect
             if not onward:
                 return False
@@ -65,7 +65,7 @@ class RedirectLoops:
             if url == target.url:
                 outcome.state, outcome.due, outcome.retries = State.WAITING, answer.began, 1
                 return []
-            row = self._frontier.find(url)
+            row = self._known.find(url)
             # A host of another worker is that one's to ask.
             if row is not None and row.state in _MOVED and not row.retries and urls.host_of(url) == target.host:
                 return [Outcome(row.row, target.host, State.WAITING, at=answer.began, due=answer.began, retries=1)]

@@ -33,7 +33,7 @@ _CUT_ALLOW = re.compile(rb"(?:^|[\r\n])[\t ]*allow[^\r\n]*$", re.IGNORECASE)
 
 
 class RobotsStore(Protocol):
-    """Where robots.txt files are kept: a frontier."""
+    """Where robots.txt files are kept: what a frontier knows."""
 
     def robots(self, origin: str) -> RobotsRow | None:
         """The one kept for an origin."""

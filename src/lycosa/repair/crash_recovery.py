@@ -14,7 +14,7 @@ from lycosa.archive.reader import iter_records
 from lycosa.archive.repair import Span, apply_repair, inspect, sync_files, truncate
 from lycosa.archive.writer import ASIDE, ArchiveWriter
 from lycosa.collection.lock import stamp_of
-from lycosa.frontier.contract import Frontier, RunFrontier, SharedFrontier, UrlRow, suspended
+from lycosa.frontier.contract import Frontier, UrlRow, suspended
 from lycosa.frontier.postgres.address import machine_of
 from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_damage
 from lycosa.model import State, WarcRow
@@ -51,8 +51,8 @@ def reconcile_archive(setup: CollectionSetup, frontier: Frontier, *, since: floa
     frontier hears of it first, so that a crash in between finds the same damage again. What was written `since` then is
     of this very run, and not checked.
     """
-    clear_merge(setup.folder, {row.name for row in frontier.warcs()})
-    is_shared = isinstance(frontier, SharedFrontier)  # then others may be at these pages already
+    clear_merge(setup.folder, {row.name for row in frontier.segments.here()})
+    is_shared = bool(setup.mission.keep.database)  # then others may be at these pages already
     notes, tails = requeue_lost(setup.archive, frontier, since=since, cut=is_shared)
     if tails:
         notes.append(_replay_tails(setup, frontier, tails))
@@ -69,14 +69,14 @@ class LossRepairs(NamedTuple):
     tails: dict[str, Span]  # by file, what was not committed and is left as it is
 
 
-def requeue_lost(archive: Path, frontier: RunFrontier, *, since: float = math.inf, cut: bool = False) -> LossRepairs:
+def requeue_lost(archive: Path, frontier: Frontier, *, since: float = math.inf, cut: bool = False) -> LossRepairs:
     """Have pages fetched again that the archive has lost, and make its files valid; what is too much is left or cut."""
     repairs = LossRepairs([], {})
-    for repair in inspect(archive, frontier.warcs(), since=since):
+    for repair in inspect(archive, frontier.segments.here(), since=since):
         if repair.tail[0] < repair.tail[1] and not cut:
             repairs.tails[repair.name] = repair.tail
             continue
-        again = frontier.requeue_archive(repair.name, repair.lost) if repair.lost else 0
+        again = frontier.losses.requeue_archive(repair.name, repair.lost) if repair.lost else 0
         apply_repair(archive, repair)
         more = f" {counted(again, 'page', 'is')} fetched again." if repair.lost else ""
         repairs.notes.append(f"{repair.text}{more}")
@@ -84,13 +84,13 @@ def requeue_lost(archive: Path, frontier: RunFrontier, *, since: float = math.in
     return repairs
 
 
-def _gather_side_files(folder: Path, frontier: RunFrontier, prefix: str) -> None:
+def _gather_side_files(folder: Path, frontier: Frontier, prefix: str) -> None:
     """Put the lines that a killed worker left in its side file where those of one that ended are.
 
     New bytes first, then one transaction, then the old files go: a kill leaves a file that the frontier does not know,
     which holds nothing new and is removed like any other.
     """
-    old = [row for row in frontier.warcs() if f"-{ASIDE}-" in row.name]
+    old = [row for row in frontier.segments.here() if f"-{ASIDE}-" in row.name]
     if not old:
         return
     rows: dict[str, WarcRow] = {}
@@ -108,7 +108,7 @@ def _gather_side_files(folder: Path, frontier: RunFrontier, prefix: str) -> None
             if name:
                 rows[name] = WarcRow(name, size, archive.synced)
             rows[row.name] = WarcRow(row.name, 0)
-    frontier.record_warcs(rows.values())
+    frontier.segments.record(rows.values())
     for name, row in rows.items():
         if not row.size:
             (folder / name).unlink(missing_ok=True)
@@ -125,10 +125,10 @@ def _read_lines(path: Path) -> list[bytes] | None:
     return lines
 
 
-def _sync_archive(archive: Path, frontier: RunFrontier, *, besides: Collection[str] = ()) -> None:
-    changed = sync_files(archive, [row for row in frontier.warcs() if row.name not in besides])
+def _sync_archive(archive: Path, frontier: Frontier, *, besides: Collection[str] = ()) -> None:
+    changed = sync_files(archive, [row for row in frontier.segments.here() if row.name not in besides])
     if changed:
-        frontier.record_warcs(changed)
+        frontier.segments.record(changed)
 
 
 def clear_merge(folder: Path, known: Container[str]) -> None:
@@ -143,23 +143,23 @@ def clear_merge(folder: Path, known: Container[str]) -> None:
 
 def _replay_tails(setup: CollectionSetup, frontier: Frontier, tails: dict[str, Span]) -> str:
     """Process what was written and not committed; if that is cut short, the pages are simply fetched again."""
-    before = frontier.pages()
+    before = frontier.figures.pages()
     with open_catalogue(setup, {name: start for name, (start, _) in tails.items()}) as catalogue:
         catalogue.reopen()
         entries = list(islice(catalogue.newest(), LOOKED_AT))
-        wanted = {entry.warc for entry in entries if _is_open(frontier.find(entry.url))}
+        wanted = {entry.warc for entry in entries if _is_open(frontier.known.find(entry.url))}
         if len(entries) == LOOKED_AT:
             wanted = set(tails)
         catalogue.finish()
         ends = {name: end if name in wanted else start for name, (start, end) in tails.items()}
         for name, end in ends.items():
             truncate(setup.archive / name, end)
-        frontier.record_warcs(WarcRow(name, end) for name, end in ends.items())
+        frontier.segments.record(WarcRow(name, end) for name, end in ends.items())
         if wanted:
             with suspended(frontier):
                 add_answers(setup, catalogue)
     count = sum(end - start for start, end in tails.values())
-    taken = counted(frontier.pages() - before, "page", "was")
+    taken = counted(frontier.figures.pages() - before, "page", "was")
     return f"{counted(count, 'byte')} of archive had not been committed; {taken} taken in."
 
 

@@ -45,8 +45,8 @@ def rebuild(setup: CollectionSetup) -> list[str]:
     rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(setup.archive.glob("*.warc.gz"))]
     replay_archive(setup, {row.name: 0 for row in rows}, saved)
     frontier = setup.open(setup.rebuilt_path)
-    frontier.record_warcs(sync_files(setup.archive, rows))
-    kept = frontier.pages()
+    frontier.segments.record(sync_files(setup.archive, rows))
+    kept = frontier.figures.pages()
     frontier.close()
     setup.rebuilt_path.rename(setup.folder / "crawl.db")
     sync_folder(setup.folder)
@@ -119,7 +119,7 @@ def _fill(
     catalogue.reopen()
     frontier = setup.open(setup.rebuilt_path)
     given = dict(saved.seeds) or {url: "" for seed in setup.mission.seeds if (url := urls.normalise(seed))}
-    frontier.add_seeds(
+    frontier.seeds.add(
         [
             Discovery(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed", original=original)
             for url, original in given.items()
@@ -132,10 +132,10 @@ def _fill(
     archive_replay.adopt_robots(saved.robots or _read_robots(catalogue))
     archive_replay.run(shared, poison)
     for url, count in saved.strikes.items():
-        row = frontier.find(url)
+        row = frontier.known.find(url)
         if row is not None:
             for _ in range(count):
-                frontier.strike(row.row)
+                frontier.changes.strike(row.row)
     frontier.close()
 
 

@@ -83,8 +83,8 @@ class ArchiveReplay:
         self._archive = ArchiveInPlace(Path(), prefix="", max_bytes=0, software="", info={})
         self._rules = rules = Rules(
             mission,
-            frontier.seeds(),
-            tallies=Tallies(frontier.tallies),
+            frontier.seeds.all(),
+            tallies=Tallies(frontier.known.tallies),
             url_judge=guarded_quarry.url_judge if guarded_quarry is not None else None,
         )
         link_scoring = LinkScoring(mission, guarded_quarry) if is_steered(mission) else None
@@ -95,8 +95,8 @@ class ArchiveReplay:
             mission,
             rules,
             archive=self._archive,
-            frontier=frontier,
-            revisits=Revisits(mission.recrawl, frontier.rounds()),
+            known=frontier.known,
+            revisits=Revisits(mission.recrawl, frontier.rounds.listing()),
             crawl_log=CrawlLog(None, level=0),
             guarded_quarry=guarded_quarry,
             link_scoring=link_scoring,
@@ -112,8 +112,8 @@ class ArchiveReplay:
         The first eight bytes of `shared` say which answer is under way; those in `poison` are left out.
         """
         frontier = self.frontier
-        frontier.clear_leases()
-        frontier.lease(_OWNER, want=PARTITIONS, now=time.time(), ttl_s=1e9)
+        frontier.leases.clear()
+        frontier.leases.acquire(_OWNER, want=PARTITIONS, now=time.time(), ttl_s=1e9)
         self._commit()  # the sitemaps that robots.txt files name, so that they come in their turn
         waiting = self._pass((entry for entry in self.catalogue.newest() if entry.key not in poison), shared)
         waiting.sort(key=lambda entry: not entry.url.endswith((".xml", ".xml.gz")))  # sitemaps lead to many
@@ -124,7 +124,7 @@ class ArchiveReplay:
                 adopted *= 2
             stuck = len(waiting)
             waiting = self._pass(waiting, shared)
-        frontier.clear_leases()
+        frontier.leases.clear()
 
     def adopt_robots(self, rows: Iterable[RobotsRow]) -> None:
         """Store what is known of robots.txt, and follow the sitemaps that they name."""
@@ -141,13 +141,13 @@ class ArchiveReplay:
             url_hash = urls.url_id(entry.url)
             if url_hash in self._in_batch or len(self._intake.batch.outcomes) >= BATCH:
                 self._commit()
-            row = self.frontier.find(entry.url)
+            row = self.frontier.known.find(entry.url)
             if row is None:
                 unknown.append(entry)
             elif row.state in (State.PENDING, State.REJECTED) and self._has_room(urls.host_of(row.url)):
                 if row.state == State.REJECTED:  # it was admitted when it was fetched
-                    self.frontier.requeue([row.row])
-                target = self.frontier.target(row.row)
+                    self.frontier.losses.requeue([row.row])
+                target = self.frontier.targets.of_row(row.row)
                 if target is not None:
                     shared[:8] = entry.key.to_bytes(8, "little")
                     self._replay(entry, replace(target, retries=self.mission.fetch.retries))  # it was final
@@ -158,14 +158,14 @@ class ArchiveReplay:
     def _has_room(self, host: str) -> bool:
         """Whether another page may be stored; counted as if what is in the batch were all stored."""
         limits, batch = self._limits, self._intake.batch
-        if limits.pages > 0 and self.frontier.stored() + len(batch.outcomes) >= limits.pages:
+        if limits.pages > 0 and self.frontier.figures.stored() + len(batch.outcomes) >= limits.pages:
             return False
         under_way = sum(outcome.host == host for outcome in batch.outcomes) if limits.host_pages > 0 else 0
         return limits.host_pages <= 0 or self._stored(host) + under_way < limits.host_pages
 
     def _stored(self, host: str) -> int:
         if host not in self._pages:
-            self._pages[host] = self.frontier.host(host).pages
+            self._pages[host] = self.frontier.known.host(host).pages
         return self._pages[host]
 
     def _replay(self, entry: CataloguedAnswer, target: Target) -> None:
@@ -231,7 +231,7 @@ class ArchiveReplay:
     def _commit(self) -> None:
         self._count(self._intake.batch.outcomes, 1)
         batch = self._intake.batch.drain(
-            hosts=[replace(self.frontier.host(host), pages=self._pages[host]) for host in self._touched],
+            hosts=[replace(self.frontier.known.host(host), pages=self._pages[host]) for host in self._touched],
             trap_counts=self._rules.tallies.drain(),
             weight_updates=self._link_scoring.drain() if self._link_scoring is not None else [],
         )

@@ -121,7 +121,7 @@ def _repair(folder: Path) -> list[str]:
         return ["The next `lycosa crawl` makes the database anew from the archive."]
     frontier = SqliteFrontier(path)
     try:
-        frontier.record_warcs([WarcRow(row.name, row.size, mtime_ns=_CHANGED) for row in frontier.warcs()])
+        frontier.segments.record([WarcRow(row.name, row.size, mtime_ns=_CHANGED) for row in frontier.segments.here()])
         return requeue_lost(folder / "archive", frontier).notes
     finally:
         frontier.close()

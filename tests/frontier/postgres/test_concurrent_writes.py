@@ -48,7 +48,7 @@ def open_machine(address: str) -> Iterator[Open]:
 def holding(open_machine: Open, machine: str) -> PostgresFrontier:
     """The frontier of a machine that holds all partitions."""
     frontier = open_machine(machine)
-    assert len(frontier.lease(f"{machine}:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)) == PARTITIONS
+    assert len(frontier.leases.acquire(f"{machine}:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)) == PARTITIONS
     return frontier
 
 
@@ -67,7 +67,7 @@ def put(frontier: PostgresFrontier, *found: Discovery, done: tuple[Outcome, ...]
 
 
 def fetched(frontier: PostgresFrontier, path: str, *leads_to: str) -> Outcome:
-    row = frontier.find(url_of(path))
+    row = frontier.known.find(url_of(path))
     assert row is not None
     page = PageRow(fetched_at=1.0, status=200, digest=path.encode(), links=" ".join(map(url_of, leads_to)).encode())
     return Outcome(row.row, HOST, State.FETCHED, http=200, at=1.0, page=page)
@@ -77,18 +77,18 @@ def test_news_of_a_host_come_again_when_they_were_read_before_they_were_there(op
     """Else who has the host finds nothing new in it, and nobody tells it once more: the crawl waits for ever."""
     holder, one, two = holding(open_machine, "holder"), open_machine("one"), open_machine("two")
     put(one, link("1"))
-    before_commit(two._connection, lambda: holder.inbox(ALL))
+    before_commit(two._connection, lambda: holder.targets.inbox(ALL))
     put(two, link("2"))
-    assert holder.inbox(ALL) == [HOST]
-    assert holder.inbox(ALL) == []
+    assert holder.targets.inbox(ALL) == [HOST]
+    assert holder.targets.inbox(ALL) == []
 
 
 def test_hosts_are_woken_whose_urls_were_written_before_a_page_could_not_be(open_machine: Open) -> None:
     """What was found is known from then on, so that it does not count as new when the rest is written."""
     frontier = holding(open_machine, "here")
     put(frontier, link("1"))
-    frontier.begin_permits()
-    frontier.limit_pages()
+    frontier.permits.begin()
+    frontier.permits.require()
     with pytest.raises(PermitsGone):
         put(frontier, link("2"), done=(fetched(frontier, "1"),))
     assert put(frontier, link("2")).woken_hosts == {HOST}
@@ -100,11 +100,11 @@ def test_who_lost_a_host_does_not_change_what_is_remembered_of_it(open_machine: 
     late = holding(open_machine, "late")
     put(late, link("1"))
     holder = open_machine("holder")
-    holder.lease("holder:0", want=PARTITIONS, now=2 * LEASE_S, ttl_s=LEASE_S)
+    holder.leases.acquire("holder:0", want=PARTITIONS, now=2 * LEASE_S, ttl_s=LEASE_S)
     kept = HostRow(HOST, next_at=50.0, delay_s=3.0, pages=7)
     put(holder, hosts=[kept])
     put(late, hosts=[HostRow(HOST, next_at=10.0, pages=1)])
-    assert holder.host(HOST) == kept
+    assert holder.known.host(HOST) == kept
 
 
 @pytest.mark.parametrize("is_fetched", [False, True])
@@ -116,7 +116,7 @@ def test_the_shortest_way_wins_whoever_writes_last(open_machine: Open, is_fetche
         put(holder, done=(fetched(holder, "page"),), max_depth=9)
     after_rows(other, "asked (part, host, id)", lambda: put(holder, link("page", depth=2), max_depth=9), skip=1)
     put(other, link("page", depth=5), max_depth=9)
-    row = holder.find(url_of("page"))
+    row = holder.known.find(url_of("page"))
     assert row is not None and row.depth == 2
 
 
@@ -132,7 +132,7 @@ def test_what_a_page_leads_to_is_lowered_that_was_fetched_meanwhile(open_machine
         skip=1,
     )
     put(other, link("page", depth=2), max_depth=3)
-    row = holder.find(url_of("deep"))
+    row = holder.known.find(url_of("deep"))
     assert row is not None and (row.state, row.depth) == (State.PENDING, 3)
 
 
@@ -142,9 +142,9 @@ def test_what_was_rejected_for_its_depth_is_opened_once(open_machine: Open) -> N
     put(holder, link("deep", depth=4, state=State.REJECTED, reason="depth"), max_depth=3)
     after_rows(other, "asked (part, host, id)", lambda: put(holder, link("deep", depth=2), max_depth=3), skip=1)
     put(other, link("deep", depth=3), max_depth=3)
-    row = holder.find(url_of("deep"))
+    row = holder.known.find(url_of("deep"))
     assert row is not None and (row.state, row.depth) == (State.PENDING, 2)
-    assert holder.counts() == {State.PENDING: 1}
+    assert holder.figures.counts() == {State.PENDING: 1}
 
 
 def test_what_two_machines_admit_at_once_is_opened_once(open_machine: Open) -> None:
@@ -156,12 +156,12 @@ def test_what_two_machines_admit_at_once_is_opened_once(open_machine: Open) -> N
         return Verdict(True, "")
 
     def open_and_fetch() -> None:
-        one.reopen(["scope"], admit)
+        one.changes.judge_again(["scope"], admit)
         put(one, done=(fetched(one, "1"),))
 
     after_rows(two, "SELECT n, url, depth, reason", open_and_fetch)
-    two.reopen(["scope"], admit)
-    assert one.counts() == {State.FETCHED: 1}
+    two.changes.judge_again(["scope"], admit)
+    assert one.figures.counts() == {State.FETCHED: 1}
 
 
 def test_lessons_are_read_whoever_is_first(open_machine: Open) -> None:
@@ -171,7 +171,7 @@ def test_lessons_are_read_whoever_is_first(open_machine: Open) -> None:
     since = [0]
 
     def read() -> None:
-        since[0], lessons = reader.lessons(since[0])
+        since[0], lessons = reader.known.lessons(since[0])
         keys.extend(key for key, *_ in lessons)
 
     second = threading.Thread(target=lambda: put(two, weight_updates=[WeightUpdate(2, 1.0, 1.0)]))

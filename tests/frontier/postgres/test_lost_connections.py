@@ -85,20 +85,20 @@ def test_a_commit_that_went_through_is_not_repeated_after_a_long_outage(
 def test_a_lease_that_was_not_committed_is_not_held(frontier: PostgresFrontier) -> None:
     """Else a worker wakes hosts that are another's, and does not tell that one of its new URLs."""
     half = list(range(PARTITIONS // 2))
-    assert frontier.lease("here:0", want=len(half), now=0.0, ttl_s=LEASE_S) == half
+    assert frontier.leases.acquire("here:0", want=len(half), now=0.0, ttl_s=LEASE_S) == half
     before_commit(frontier._connection, lambda: cut(frontier._connection))
-    more = frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)
+    more = frontier.leases.acquire("here:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)
     assert more == list(range(PARTITIONS // 2, PARTITIONS))
     assert set(frontier._connection.rows("SELECT DISTINCT owner FROM lease")) == {("here:0",)}
 
 
 def test_what_is_given_back_is_given_back_also_when_the_first_try_broke_off(frontier: PostgresFrontier) -> None:
     """Else nobody fetches those hosts: they count as this worker's, which has forgotten them."""
-    frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)
+    frontier.leases.acquire("here:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)
     before_commit(frontier._connection, lambda: cut(frontier._connection))
-    frontier.release("here:0", range(100))
+    frontier.leases.release("here:0", range(100))
     assert len(frontier._connection.rows("SELECT 1 FROM lease WHERE owner = ''")) == 100
-    assert frontier.renew("here:0", now=1.0, ttl_s=LEASE_S) == set(range(100, PARTITIONS))
+    assert frontier.leases.renew("here:0", now=1.0, ttl_s=LEASE_S) == set(range(100, PARTITIONS))
 
 
 @pytest.mark.parametrize("others", [0, 20])
@@ -146,24 +146,24 @@ def test_who_was_frozen_in_a_transaction_begins_it_anew(connection: PostgresConn
 
 def test_a_round_is_opened_in_spite_of_a_connection_that_breaks(frontier: PostgresFrontier) -> None:
     """The pages that a limit lets it visit are chosen again: what was chosen is gone with the connection."""
-    frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)
+    frontier.leases.acquire("here:0", want=PARTITIONS, now=0.0, ttl_s=LEASE_S)
     for host in ("a.test", "b.test", "c.test"):
         url = f"http://{host}/"
         batch = Batch([Discovery(urls.url_id(url), url, host)], [], hosts=[], robots=[], trap_counts={})
         frontier.commit(batch, owner="here:0", now=0.0)
-        row = frontier.find(url)
+        row = frontier.known.find(url)
         assert row is not None
         page = PageRow(fetched_at=1.0, status=200, digest=host.encode())
         batch = Batch([], [Outcome(row.row, host, State.FETCHED, http=200, at=1.0, page=page)], [], [], {})
         frontier.commit(batch, owner="here:0", now=0.0)
-    frontier.begin_round(now=100.0, step_s=1.0, everything=True)
+    frontier.rounds.begin(now=100.0, step_s=1.0, everything=True)
     before_commit(frontier._connection, lambda: before_commit(frontier._connection, lambda: cut(frontier._connection)))
-    assert frontier.open_round(max_s=1.0, pages=100) == 3
+    assert frontier.rounds.open_due(max_s=1.0, pages=100) == 3
 
 
 def test_what_was_refused_is_judged_in_spite_of_a_connection_that_breaks(frontier: PostgresFrontier) -> None:
     """Supervisors do so at the end of a crawl: it would end with an error."""
     cut(frontier._connection)
-    assert frontier.reopen(["scope"], lambda *_: Verdict(True, "")) == 0
+    assert frontier.changes.judge_again(["scope"], lambda *_: Verdict(True, "")) == 0
     cut(frontier._connection)
-    assert frontier.requeue_archive("w", ((0, 1),)) == 0
+    assert frontier.losses.requeue_archive("w", ((0, 1),)) == 0

@@ -18,17 +18,17 @@ def test_files_belong_to_machines_and_go_to_a_store(address: str) -> None:
     one = PostgresFrontier(address, "files", machine="one")
     two = PostgresFrontier(address, "files", machine="two")
     try:
-        one.record_warcs([WarcRow("a", 10), WarcRow("b", 20)])
-        two.record_warcs([WarcRow("c", 30)])
-        assert [row.name for row in one.warcs()] == ["a", "b"]
-        assert not two.place_warc(WarcRow("a", 10), "s3://x/a")  # not its own
-        assert not one.place_warc(WarcRow("a", 9), "s3://x/a")  # not as it is
-        assert one.place_warc(WarcRow("a", 10), "s3://x/a")
-        assert one.place_warc(WarcRow("a", 10), "s3://x/a")  # said twice, as after a kill
-        assert [row.name for row in one.warcs()] == ["b"]
-        assert [row.name for row in one.moved_warcs()] == ["a"]
-        one.record_warcs([WarcRow("a", 0)])
-        assert [row.size for row in one.moved_warcs()] == [10]
+        one.segments.record([WarcRow("a", 10), WarcRow("b", 20)])
+        two.segments.record([WarcRow("c", 30)])
+        assert [row.name for row in one.segments.here()] == ["a", "b"]
+        assert not two.segments.place(WarcRow("a", 10), "s3://x/a")  # not its own
+        assert not one.segments.place(WarcRow("a", 9), "s3://x/a")  # not as it is
+        assert one.segments.place(WarcRow("a", 10), "s3://x/a")
+        assert one.segments.place(WarcRow("a", 10), "s3://x/a")  # said twice, as after a kill
+        assert [row.name for row in one.segments.here()] == ["b"]
+        assert [row.name for row in one.segments.moved()] == ["a"]
+        one.segments.record([WarcRow("a", 0)])
+        assert [row.size for row in one.segments.moved()] == [10]
     finally:
         one.close()
         two.close()
@@ -42,19 +42,19 @@ def test_a_machine_without_leases_that_holds_files_is_told(address: str) -> None
     here = PostgresFrontier(address, "lost", machine="here")
     gone = PostgresFrontier(address, "lost", machine="gone")
     try:
-        gone.record_warcs([WarcRow("a", 10), WarcRow("b", 10)])
-        gone.place_warc(WarcRow("a", 10), "s3://x/a")
-        gone.lease("gone:0", want=8, now=0.0, ttl_s=60.0)
-        assert here.lost_machines() == {}
+        gone.segments.record([WarcRow("a", 10), WarcRow("b", 10)])
+        gone.segments.place(WarcRow("a", 10), "s3://x/a")
+        gone.leases.acquire("gone:0", want=8, now=0.0, ttl_s=60.0)
+        assert here.segments.lost_machines() == {}
         with pytest.raises(UsageError, match="The machine gone is at work"):
-            here.forget_machine("gone")
-        gone.clear_leases()
-        assert here.lost_machines() == {"gone": 1}
-        assert here.forget_machine("gone") == (1, 0)
-        assert here.lost_machines() == {}
-        assert here.forget_machine("gone") == (0, 0)
+            here.machines.forget("gone")
+        gone.leases.clear()
+        assert here.segments.lost_machines() == {"gone": 1}
+        assert here.machines.forget("gone") == (1, 0)
+        assert here.segments.lost_machines() == {}
+        assert here.machines.forget("gone") == (0, 0)
         with pytest.raises(UsageError, match="The machine here is this one"):
-            here.forget_machine("here")
+            here.machines.forget("here")
     finally:
         here.close()
         gone.close()

@@ -41,11 +41,11 @@ def open_machine(address: str) -> Iterator[Callable[[str], PostgresFrontier]]:
 
 
 def take(frontier: PostgresFrontier, *, now: float) -> list[int]:
-    return frontier.lease(f"{frontier.machine}:0", want=PARTITIONS, now=now, ttl_s=LEASE_S)
+    return frontier.leases.acquire(f"{frontier.machine}:0", want=PARTITIONS, now=now, ttl_s=LEASE_S)
 
 
 def renew(frontier: PostgresFrontier, *, now: float) -> set[int]:
-    return frontier.renew(f"{frontier.machine}:0", now=now, ttl_s=LEASE_S)
+    return frontier.leases.renew(f"{frontier.machine}:0", now=now, ttl_s=LEASE_S)
 
 
 def link(path: str, **more: Any) -> Discovery:
@@ -59,14 +59,14 @@ def put(frontier: PostgresFrontier, *found: Discovery, done: tuple[Outcome, ...]
 
 
 def fetched(frontier: PostgresFrontier, path: str, **place: Any) -> Outcome:
-    row = frontier.find(f"http://{HOST}/{path}")
+    row = frontier.known.find(f"http://{HOST}/{path}")
     assert row is not None
     page = PageRow(fetched_at=1.0, status=200, digest=path.encode(), **place)
     return Outcome(row.row, HOST, State.FETCHED, http=200, at=1.0, page=page)
 
 
 def state_of(frontier: PostgresFrontier, path: str) -> int:
-    row = frontier.find(f"http://{HOST}/{path}")
+    row = frontier.known.find(f"http://{HOST}/{path}")
     assert row is not None
     return row.state
 
@@ -105,8 +105,8 @@ def test_who_lost_a_host_takes_no_news_from_its_holder(open_machine: Callable[[s
     mine = take(late, now=0.0)
     take(holder, now=LATE)
     put(third, link("new"))
-    assert late.inbox(mine) == []
-    assert holder.inbox(mine) == [HOST]
+    assert late.targets.inbox(mine) == []
+    assert holder.targets.inbox(mine) == [HOST]
 
 
 def test_who_lost_a_host_wakes_nothing_there(open_machine: Callable[[str], PostgresFrontier]) -> None:
@@ -114,12 +114,12 @@ def test_who_lost_a_host_wakes_nothing_there(open_machine: Callable[[str], Postg
     late, holder = open_machine("late"), open_machine("holder")
     mine = take(late, now=0.0)
     put(late, link("again"))
-    row = late.find(f"http://{HOST}/again")
+    row = late.known.find(f"http://{HOST}/again")
     assert row is not None
     put(late, done=(Outcome(row.row, HOST, State.WAITING, reason="timeout", due=30.0),))
     take(holder, now=LATE)
-    assert late.due(mine, LATE) == []
-    assert holder.due(mine, LATE) == [HOST]
+    assert late.targets.wake_due(mine, LATE) == []
+    assert holder.targets.wake_due(mine, LATE) == [HOST]
 
 
 def test_who_lost_a_host_does_not_end_it(open_machine: Callable[[str], PostgresFrontier]) -> None:
@@ -128,12 +128,12 @@ def test_who_lost_a_host_does_not_end_it(open_machine: Callable[[str], PostgresF
     take(late, now=0.0)
     put(late, link("1"), link("2", state=State.REJECTED, reason="host-quota"))
     take(holder, now=LATE)
-    assert late.reject_host(HOST, "connect", state=State.FAILED) == 0
-    assert late.readmit(HOST, "host-quota", limit=9) == 0
+    assert late.changes.end_host(HOST, "connect", state=State.FAILED) == 0
+    assert late.changes.readmit(HOST, "host-quota", limit=9) == 0
     assert state_of(holder, "1") == State.PENDING
     assert state_of(holder, "2") == State.REJECTED
-    assert holder.readmit(HOST, "host-quota", limit=9) == 1
-    assert holder.reject_host(HOST, "connect", state=State.FAILED) == 2
+    assert holder.changes.readmit(HOST, "host-quota", limit=9) == 1
+    assert holder.changes.end_host(HOST, "connect", state=State.FAILED) == 2
 
 
 def test_who_was_away_while_a_round_began_writes_nothing_to_the_one_before(
@@ -143,23 +143,23 @@ def test_who_was_away_while_a_round_began_writes_nothing_to_the_one_before(
     late, other = open_machine("late"), open_machine("other")
     take(late, now=0.0)
     put(late, link("1"), link("2"))
-    other.begin_round(now=100.0, step_s=1.0, everything=True)
+    other.rounds.begin(now=100.0, step_s=1.0, everything=True)
     with pytest.raises(LeaseLost):
         put(late, done=(fetched(late, "1", warc="w", length=9),))
     assert renew(late, now=101.0) == set()
     assert len(take(late, now=101.0)) == PARTITIONS
     put(late, done=(fetched(late, "2", warc="w", length=9),))
-    assert (late.stored(), other.stored()) == (1, 1)
+    assert (late.figures.stored(), other.figures.stored()) == (1, 1)
 
 
 def test_a_round_begins_once_for_all_machines(open_machine: Callable[[str], PostgresFrontier]) -> None:
     """Machines that waited for the same hour begin one round, not one each."""
     one, two = open_machine("one"), open_machine("two")
-    assert one.begin_round(now=100.0, step_s=1.0, everything=True) == 2
-    assert two.begin_round(now=100.0, step_s=1.0, everything=True) == 2
-    assert [row.round for row in two.rounds()] == [1, 2]
-    two.open_round(max_s=1.0)
-    assert two.begin_round(now=200.0, step_s=1.0, everything=True) == 3
+    assert one.rounds.begin(now=100.0, step_s=1.0, everything=True) == 2
+    assert two.rounds.begin(now=100.0, step_s=1.0, everything=True) == 2
+    assert [row.round for row in two.rounds.listing()] == [1, 2]
+    two.rounds.open_due(max_s=1.0)
+    assert two.rounds.begin(now=200.0, step_s=1.0, everything=True) == 3
 
 
 def test_machines_that_start_together_prepare_one_after_the_other(
@@ -170,19 +170,19 @@ def test_machines_that_start_together_prepare_one_after_the_other(
     done: list[str] = []
 
     def prepare() -> None:
-        with two.alone():
+        with two.machines.alone():
             done.append("two")
-            two.end_round(now=9.0, why="limit")
+            two.rounds.end(now=9.0, why="limit")
 
-    with one.alone():
+    with one.machines.alone():
         thread = threading.Thread(target=prepare)
         thread.start()
         time.sleep(0.5)
-        one.begin_round(now=5.0, step_s=1.0, everything=True)
+        one.rounds.begin(now=5.0, step_s=1.0, everything=True)
         done.append("one")
     thread.join()
     assert done == ["one", "two"]
-    assert [row.ended for row in one.rounds()] == [None, 9.0]
+    assert [row.ended for row in one.rounds.listing()] == [None, 9.0]
 
 
 def test_a_round_that_is_over_is_not_open_again_for_who_was_interrupted(
@@ -190,11 +190,11 @@ def test_a_round_that_is_over_is_not_open_again_for_who_was_interrupted(
 ) -> None:
     """One machine has reached the limit; the other, which was interrupted then, says so later."""
     one, two = open_machine("one"), open_machine("two")
-    one.end_round(now=50.0, why="limit")
-    two.end_round(now=None, why="interrupt")
-    assert [(row.ended, row.why) for row in two.rounds()] == [(50.0, "limit")]
-    two.end_round(now=None, why="")  # who goes on with it opens it
-    assert two.rounds()[0].ended is None
+    one.rounds.end(now=50.0, why="limit")
+    two.rounds.end(now=None, why="interrupt")
+    assert [(row.ended, row.why) for row in two.rounds.listing()] == [(50.0, "limit")]
+    two.rounds.end(now=None, why="")  # who goes on with it opens it
+    assert two.rounds.listing()[0].ended is None
 
 
 def test_a_file_that_grew_while_its_machine_was_forgotten_stays_known(
@@ -206,17 +206,17 @@ def test_a_file_that_grew_while_its_machine_was_forgotten_stays_known(
     put(back, link("1"), link("2"))
     put(back, done=(fetched(back, "1", warc="w", length=9),), warc="w", warc_size=9)
     done = fetched(back, "2", warc="w", offset=9, length=9)
-    again = other.requeue_archive
+    again = other.losses.requeue_archive
 
     def requeue(*spans: Any) -> int:
         count = again(*spans)
         put(back, done=(done,), warc="w", warc_size=18)
         return count
 
-    other.requeue_archive = requeue  # type: ignore[method-assign]
-    assert other.forget_machine("back") == (1, 1)
+    other.losses.requeue_archive = requeue  # type: ignore[method-assign]
+    assert other.machines.forget("back") == (1, 1)
     assert (state_of(other, "1"), state_of(other, "2")) == (State.PENDING, State.FETCHED)
-    assert back.warcs() == [WarcRow("w", 18)]
+    assert back.segments.here() == [WarcRow("w", 18)]
 
 
 def test_rounds_begin_by_the_clock_of_the_server(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,5 +224,5 @@ def test_rounds_begin_by_the_clock_of_the_server(address: str, monkeypatch: pyte
     monkeypatch.setattr(time, "time", lambda: 1.0)
     PostgresFrontier.create(address, "clocks", mission_toml="")
     frontier = PostgresFrontier(address, "clocks", machine="one")
-    assert abs(frontier.rounds()[0].started - frontier.server_time()) < 3600
+    assert abs(frontier.rounds.listing()[0].started - frontier.machines.server_time()) < 3600
     frontier.close()

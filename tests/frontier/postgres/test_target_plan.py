@@ -20,19 +20,19 @@ def _fill(address: str, name: str) -> None:
     PostgresFrontier.create(address, name, mission_toml="")
     frontier = PostgresFrontier(address, name, machine="one")
     links = [(f"http://{host}/{number}", host) for number in range(URLS) for host in HOSTS]
-    frontier.add_seeds(Discovery(url_id(url), url, host, depth=0) for url, host in links)
+    frontier.seeds.add(Discovery(url_id(url), url, host, depth=0) for url, host in links)
     frontier.close()
 
 
 def _expected_rows(address: str, name: str) -> tuple[str, int]:
     """The plan for the best ten URLs of a host, and how many URLs the server expects the host to have."""
-    from lycosa.frontier.postgres.frontier import _LOAD
+    from lycosa.frontier.postgres.targets import LOAD
 
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"SET search_path TO {name}")
         connection.execute("ANALYZE url")
         values = (HOSTS[0], part_of(HOSTS[0]), host_key(HOSTS[0]), [1], 10)
-        row = connection.execute(f"EXPLAIN (FORMAT JSON) {_LOAD}", values).fetchone()
+        row = connection.execute(f"EXPLAIN (FORMAT JSON) {LOAD}", values).fetchone()
     plan = row[0][0]["Plan"]
     scan = plan["Plans"][0]
     return scan.get("Index Name", scan["Node Type"]), scan["Plan Rows"]

@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "crawl.db"
     SqliteFrontier.create(path, mission_toml="name = 'test'", now=1.0)
     frontier = SqliteFrontier(path)
-    frontier.lease(ME, want=PARTITIONS, now=0.0, ttl_s=1e9)
+    frontier.leases.acquire(ME, want=PARTITIONS, now=0.0, ttl_s=1e9)
     names = ["one", "two", "twin", "map", "gone", "six"]
     founds = [
         Discovery(url_id(url), url, host_of(url), via="sitemap" if "map" in url else "a") for url in map(at, names)
@@ -109,11 +109,11 @@ def test_a_page_that_is_lost_takes_its_records_with_it(path: Path) -> None:
     one, two, _ = records.due(after=0, limit=9)
     records.commit([ExtractedDocument(one, "done", records=(("k", "{}"),))], now=9.0)
     frontier = SqliteFrontier(path)
-    frontier.requeue([one.row, two.row])
+    frontier.losses.requeue([one.row, two.row])
     assert rows(path, "SELECT count(*) FROM record") == rows(path, "SELECT count(*) FROM extracted") == [(0,)]
     records.commit([ExtractedDocument(two, "done", records=(("k", "{}"),))], now=9.0)
     assert rows(path, "SELECT count(*) FROM record") == [(0,)]
-    frontier.lease(ME, want=PARTITIONS, now=0.0, ttl_s=1e9)
+    frontier.leases.acquire(ME, want=PARTITIONS, now=0.0, ttl_s=1e9)
     page = PageRow(5.0, 200, digest=b"new", warc="w", offset=99, length=1)
     frontier.commit(Batch([], [Outcome(one.row, "a.test", State.FETCHED, page=page)], [], [], {}), owner=ME, now=0.0)
     assert names(records.due(after=0, limit=9)) == ["six", "one"]

@@ -48,7 +48,7 @@ def batch(founds: list[Discovery], dones: list[Outcome] | None = None) -> Batch:
 
 def leased(path: Path, *, recent_max: int = 500_000) -> SqliteFrontier:
     frontier = SqliteFrontier(path, recent_max=recent_max, unpack_links=lambda packed: packed.decode().split())
-    frontier.lease(ME, want=PARTITIONS, now=0.0, ttl_s=1e9)
+    frontier.leases.acquire(ME, want=PARTITIONS, now=0.0, ttl_s=1e9)
     return frontier
 
 
@@ -71,19 +71,19 @@ def test_what_is_known_stays_known_after_a_transaction_that_was_rolled_back(path
 def test_everything_is_there_after_opening_again(path: Path) -> None:
     """URLs, results, seeds and settings survive closing; known URLs stay known."""
     first = leased(path, recent_max=4)
-    first.add_seeds([found("http://a.test/")])
+    first.seeds.add([found("http://a.test/")])
     first.commit(batch([found(f"http://a.test/{n}") for n in range(20)]), owner=ME, now=0.0)
     page = PageRow(5.0, 200, digest=b"d", etag='"1"', links=b"x")
     first.commit(batch([], [Outcome(1, "a.test", State.FETCHED, http=200, page=page)]), owner=ME, now=0.0)
     first.close()
     second = leased(path, recent_max=4)
-    assert second.seeds() == ["http://a.test/"]
+    assert second.seeds.all() == ["http://a.test/"]
     assert second.meta("mission") == "name = 'test'"
-    assert second.content_holder(b"d") == (1, "http://a.test/", 5.0)
+    assert second.known.content_holder(b"d") == (1, "http://a.test/", 5.0)
     assert second.commit(batch([found(f"http://a.test/{n}") for n in range(21)]), owner=ME, now=0.0).woken_hosts == {
         "a.test"
     }
-    assert second.counts() == {State.FETCHED: 1, State.PENDING: 21}
+    assert second.figures.counts() == {State.FETCHED: 1, State.PENDING: 21}
     second.close()
 
 
@@ -95,13 +95,13 @@ from lycosa.model import Batch, Discovery, Outcome, PageRow
 from lycosa.urls import url_id
 
 frontier = SqliteFrontier(sys.argv[1], recent_max=64)
-frontier.clear_leases()
-frontier.lease("here:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
+frontier.leases.clear()
+frontier.leases.acquire("here:0", want=PARTITIONS, now=0.0, ttl_s=1e9)
 start = int(sys.argv[2])
 for number in range(start, start + 100_000):
     urls = [f"http://host{link % 5}.test/{number}/{link}" for link in range(10)]
     found = [Discovery(url_id(url), url, url.split("/")[2]) for url in urls]
-    targets = frontier.load("host1.test", limit=3)
+    targets = frontier.targets.load("host1.test", limit=3)
     page = lambda n: PageRow(1.0, 200, digest=n.to_bytes(20, "big"), links=b"links" * 100)
     done = [Outcome(target.row, target.host, 1, page=page(target.row)) for target in targets]
     batch = Batch(discoveries=found, outcomes=done, hosts=[], robots=[], trap_counts={}, warc="w", warc_size=number)
@@ -132,7 +132,7 @@ def test_kill_loses_nothing_that_was_acknowledged(path: Path) -> None:
     assert len(acknowledged) > 20
     frontier = SqliteFrontier(path)
     for number in acknowledged:
-        assert all(frontier.find(f"http://host{link % 5}.test/{number}/{link}") for link in range(10))
+        assert all(frontier.known.find(f"http://host{link % 5}.test/{number}/{link}") for link in range(10))
     frontier.close()
     db = apsw.Connection(str(path))
     assert db.execute("PRAGMA integrity_check").get == "ok"
@@ -150,10 +150,10 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite import rounds
 rounds.CHUNK = 20
 frontier = SqliteFrontier(sys.argv[1])
-if len(frontier.rounds()) == 1:
-    frontier.begin_round(now=100.0, step_s=10.0, everything=False)
+if len(frontier.rounds.listing()) == 1:
+    frontier.rounds.begin(now=100.0, step_s=10.0, everything=False)
 print("begun", flush=True)
-frontier.open_round(max_s=1e9)
+frontier.rounds.open_due(max_s=1e9)
 print("opened", flush=True)
 """
 
@@ -187,9 +187,9 @@ def test_the_start_of_a_round_is_killed_and_goes_on(path: Path) -> None:
         db.close()
     assert opened == sorted(opened)
     frontier = leased(path)
-    frontier.open_round(max_s=1e9)
-    assert frontier.counts() == {State.PENDING: 2000, State.FETCHED: 1333, State.GONE: 667}
-    assert frontier.open_round(max_s=1e9) == 0
+    frontier.rounds.open_due(max_s=1e9)
+    assert frontier.figures.counts() == {State.PENDING: 2000, State.FETCHED: 1333, State.GONE: 667}
+    assert frontier.rounds.open_due(max_s=1e9) == 0
     frontier.close()
 
 
@@ -222,13 +222,13 @@ from lycosa.urls import url_id
 
 owner = sys.argv[2]
 frontier = SqliteFrontier(sys.argv[1], recent_max=200)
-parts = frontier.lease(owner, want=86, now=0.0, ttl_s=1e9)
+parts = frontier.leases.acquire(owner, want=86, now=0.0, ttl_s=1e9)
 randomness = random.Random(owner)
-hosts = [row.host for row in frontier.hosts(parts)]
+hosts = [row.host for row in frontier.targets.hosts(parts)]
 fetched = 0
 for turn in range(60):
-    hosts += frontier.inbox(parts)
-    targets = [target for host in set(hosts) for target in frontier.load(host, limit=2)]
+    hosts += frontier.targets.inbox(parts)
+    targets = [target for host in set(hosts) for target in frontier.targets.load(host, limit=2)]
     numbers = [randomness.randrange(3000) for _ in range(60)]
     urls = [f"http://host{number % 50}.test/{number}" for number in numbers]
     found = [Discovery(url_id(url), url, url.split("/")[2]) for url in urls]
@@ -244,8 +244,8 @@ print(fetched)
 def test_processes_share_one_file(path: Path) -> None:
     """Three workers find the same URLs at the same time: each is kept once, fetched once, and told to its owner."""
     first = leased(path)
-    first.add_seeds([found(f"http://host{n}.test/{n}") for n in range(50)])
-    first.clear_leases()
+    first.seeds.add([found(f"http://host{n}.test/{n}") for n in range(50)])
+    first.leases.clear()
     first.close()
     commands = [[sys.executable, "-c", CROWD, str(path), f"here:{n}"] for n in range(3)]
     children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
@@ -278,8 +278,8 @@ def test_what_another_worker_bars_meanwhile_is_not_taken_for_open(path: Path) ->
             return db.execute(sql, *values)  # type: ignore[arg-type]
 
     db, index._db = index._db, Between()  # type: ignore[assignment]
-    two.recall("http://a.test/open")
-    assert two.holds(url_id("http://a.test/open")) and not two.holds(barred.url_hash)
+    two.known.recall("http://a.test/open")
+    assert two.known.holds(url_id("http://a.test/open")) and not two.known.holds(barred.url_hash)
 
 
 def test_a_dead_mover_is_replaced(path: Path) -> None:
@@ -293,7 +293,7 @@ def test_a_dead_mover_is_replaced(path: Path) -> None:
         two.commit(batch([found(f"http://a.test/{n}"), found(f"http://a.test/{n - 1000}")]), owner=ME, now=0.0)
     db = apsw.Connection(str(path))
     assert db.execute("SELECT upto FROM moved WHERE name = 'url'").get > 1000
-    assert two.counts() == {State.PENDING: 1201}
+    assert two.figures.counts() == {State.PENDING: 1201}
     assert_consistent(db)
     db.close()
     two.close()
@@ -326,21 +326,23 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
     """Do one step; returns what the frontier answered."""
     verb, *rest = step
     if verb == "due":
-        return sorted(frontier.due(range(PARTITIONS), rest[0]))
+        return sorted(frontier.targets.wake_due(range(PARTITIONS), rest[0]))
     if verb == "reject":
-        return frontier.reject_host(f"host{rest[0]}.test", "host-budget")
+        return frontier.changes.end_host(f"host{rest[0]}.test", "host-budget")
     if verb == "requeue":
-        row = frontier.find(URLS[rest[0]])
-        return None if row is None else frontier.requeue([row.row])
+        row = frontier.known.find(URLS[rest[0]])
+        return None if row is None else frontier.losses.requeue([row.row])
     if verb == "round":
-        number = frontier.begin_round(now=frontier.rounds()[-1].started + rest[0], step_s=10, everything=rest[1])
-        return number, frontier.open_round(max_s=40), frontier.open_round(max_s=40)
+        number = frontier.rounds.begin(
+            now=frontier.rounds.listing()[-1].started + rest[0], step_s=10, everything=rest[1]
+        )
+        return number, frontier.rounds.open_due(max_s=40), frontier.rounds.open_due(max_s=40)
     if verb == "hint":
         hints = [LastmodHint(url_id(URLS[number]), host_of(URLS[number]), float(date)) for number, date in rest[0]]
         told = Batch(discoveries=[], outcomes=[], hosts=[], robots=[], trap_counts={}, hints=hints)
         return frontier.commit(told, owner=ME, now=0.0).woken_hosts
     if verb == "seed":
-        return frontier.add_seeds([found(URLS[rest[0]])], max_depth=max_depth), frontier.seeds()
+        return frontier.seeds.add([found(URLS[rest[0]])], max_depth=max_depth), frontier.seeds.all()
     founds = []
     for number, depth, state in rest[0]:
         deep = max_depth >= 0 and depth > max_depth
@@ -348,7 +350,7 @@ def play(frontier: Frontier, step: tuple, max_depth: int) -> object:  # type: ig
         founds.append(found(URLS[number], depth=depth, state=8 if deep else state, reason=reason, score=float(depth)))
     dones = []
     for host, state, digest in rest[1]:
-        for target in frontier.load(f"host{host}.test", limit=1, skip=[done.row for done in dones]):
+        for target in frontier.targets.load(f"host{host}.test", limit=1, skip=[done.row for done in dones]):
             links = " ".join(URLS[(target.row * 7 + link) % 24] for link in range(3)).encode()
             page = PageRow(1.0, 200, "text/html", digest=bytes([digest]), links=links) if state == 1 else None
             redirect = URLS[target.row * 5 % 24] if state == 4 else ""
@@ -371,16 +373,16 @@ def test_disk_and_memory_agree(
     SqliteFrontier.create(path, mission_toml="", now=0.0)
     disk = leased(path, recent_max=recent_max)
     memory = MemoryFrontier(unpack_links=lambda packed: packed.decode().split())
-    memory.lease(ME, want=PARTITIONS, now=0.0, ttl_s=1e9)
+    memory.leases.acquire(ME, want=PARTITIONS, now=0.0, ttl_s=1e9)
     for step in steps:
         assert play(disk, step, max_depth) == play(memory, step, max_depth), step
-        assert disk.counts() == memory.counts()
-        assert (disk.stored(), disk.pages()) == (memory.stored(), memory.pages())
-        assert disk.rounds()[1:] == memory.rounds()[1:]
-        assert disk.summary(top=99) == memory.summary(top=99)
+        assert disk.figures.counts() == memory.figures.counts()
+        assert (disk.figures.stored(), disk.figures.pages()) == (memory.figures.stored(), memory.figures.pages())
+        assert disk.rounds.listing()[1:] == memory.rounds.listing()[1:]
+        assert disk.figures.summary(top=99) == memory.figures.summary(top=99)
         for host in range(4):
-            assert disk.load(f"host{host}.test", limit=99) == memory.load(f"host{host}.test", limit=99)
-    assert [disk.find(url) for url in URLS] == [memory.find(url) for url in URLS]
+            assert disk.targets.load(f"host{host}.test", limit=99) == memory.targets.load(f"host{host}.test", limit=99)
+    assert [disk.known.find(url) for url in URLS] == [memory.known.find(url) for url in URLS]
     disk.close()
     db = apsw.Connection(str(path))
     assert_consistent(db)
@@ -433,22 +435,22 @@ def test_it_brings_an_older_version_up_to_date(tmp_path: Path) -> None:
     frontier = leased(path)
     db = frontier._conn.db
     assert int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get) == schema.VERSION
-    assert frontier.warcs() == [WarcRow("w.warc.gz", 10)]
+    assert frontier.segments.here() == [WarcRow("w.warc.gz", 10)]
     assert list(db.execute("SELECT n, round, links FROM link")) == [(1, 1, b"\1")]
     assert db.execute(schema.NEWEST_LINKS, (1,)).get == b"\1"
     assert db.execute("SELECT count(*) FROM record LEFT JOIN extracted USING (n, round, quarry)").get == 0
-    (first,) = frontier.rounds()
+    (first,) = frontier.rounds.listing()
     assert (first.started, first.ended, first.why, first.answers, first.new) == (1000.0, 1020.5, "", 4, 2)
-    assert (frontier.pages(), frontier.stored(), frontier.host("a.test").pages) == (1, 1, 1)
-    frontier.begin_round(now=2000.0, step_s=60.0, everything=False)
-    assert frontier.open_round(max_s=1e6) == 4
-    assert frontier.host("a.test").pages == 0
-    targets = frontier.load("a.test", limit=9)
+    assert (frontier.figures.pages(), frontier.figures.stored(), frontier.known.host("a.test").pages) == (1, 1, 1)
+    frontier.rounds.begin(now=2000.0, step_s=60.0, everything=False)
+    assert frontier.rounds.open_due(max_s=1e6) == 4
+    assert frontier.known.host("a.test").pages == 0
+    targets = frontier.targets.load("a.test", limit=9)
     assert [target.etag for target in targets] == ['"e1"', "", "", ""]
     unchanged = [Outcome(target.row, target.host, State.UNCHANGED, http=304) for target in targets if target.digest]
     frontier.commit(batch([], unchanged), owner=ME, now=0.0)
-    assert frontier.counts() == {State.PENDING: 1, State.UNCHANGED: 2, State.DUPLICATE: 1, State.REJECTED: 1}
-    assert (frontier.rounds()[1].unchanged, frontier.pages(), frontier.stored()) == (2, 1, 1)
+    assert frontier.figures.counts() == {State.PENDING: 1, State.UNCHANGED: 2, State.DUPLICATE: 1, State.REJECTED: 1}
+    assert (frontier.rounds.listing()[1].unchanged, frontier.figures.pages(), frontier.figures.stored()) == (2, 1, 1)
     frontier.close()
 
 
@@ -468,7 +470,7 @@ def test_it_says_that_it_is_damaged(path: Path) -> None:
         file.seek(4096)
         file.write(b"\xa5" * (size - 4096))
     with pytest.raises(CollectionError, match="damaged"):
-        SqliteFrontier(path).counts()
+        SqliteFrontier(path).figures.counts()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
@@ -487,10 +489,10 @@ def test_a_full_disk_is_said_and_survived(path: Path) -> None:
     rows = batch([found(f"http://a.test/{n}/{'x' * 200}") for n in range(2000)])
     with pytest.raises(DiskFull):
         frontier.commit(rows, owner=ME, now=0.0)
-    assert frontier.counts() == {} and not frontier.holds(rows.discoveries[0].url_hash)
+    assert frontier.figures.counts() == {} and not frontier.known.holds(rows.discoveries[0].url_hash)
     frontier._conn.db.execute("PRAGMA max_page_count = 100000")
     frontier.commit(rows, owner=ME, now=0.0)
-    assert frontier.counts() == {State.PENDING: 2000} and frontier.holds(rows.discoveries[0].url_hash)
+    assert frontier.figures.counts() == {State.PENDING: 2000} and frontier.known.holds(rows.discoveries[0].url_hash)
     frontier.close()
 
 
@@ -499,19 +501,18 @@ def test_a_full_disk_is_said_and_survived(path: Path) -> None:
 
 def test_the_next_target_is_read_from_the_index(path: Path) -> None:
     """Neither loading nor the look for work sorts or scans."""
-    from lycosa.frontier.sqlite import bulk_updates
-    from lycosa.frontier.sqlite import frontier as sqlite
+    from lycosa.frontier.sqlite import changes, targets
 
     frontier = leased(path)
     statements = {
-        sqlite._LOAD: ("h", 1, 1),
-        sqlite._LOAD_OTHERS: ("h", 1, 1, None),
-        sqlite._NEXT_DUE: (1,),
-        sqlite._LEFT: (),
-        sqlite._INBOX: (1, 2),
-        sqlite._BUSY_HOSTS: (1, 2, 1),
-        bulk_updates._DUE: (1, 1.0, 1),
-        bulk_updates._HEAD: (1, "http:", 1),
+        targets._LOAD: ("h", 1, 1),
+        targets._LOAD_OTHERS: ("h", 1, 1, None),
+        targets._NEXT_DUE: (1,),
+        targets._LEFT: (),
+        targets._INBOX: (1, 2),
+        targets._BUSY_HOSTS: (1, 2, 1),
+        targets._DUE: (1, 1.0, 1),
+        changes._HEAD: (1, "http:", 1),
     }
     for sql, bindings in statements.items():
         plan = " ".join(str(row) for row in frontier._conn.db.execute(f"EXPLAIN QUERY PLAN {sql}", bindings))

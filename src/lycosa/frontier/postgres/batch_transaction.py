@@ -18,11 +18,11 @@ from lycosa.frontier.depths import Unpack
 from lycosa.frontier.lastmod_hints import HINTED
 from lycosa.frontier.page_events import KnownUrl, PageBefore
 from lycosa.frontier.partitions import host_key, part_of
-from lycosa.frontier.postgres.bulk_updates import TOUCH_IF_THERE
+from lycosa.frontier.postgres.changes import TOUCH_IF_THERE
 from lycosa.frontier.postgres.connection import PostgresConnection
 from lycosa.frontier.postgres.counters import ShardedCounts
 from lycosa.frontier.postgres.depths import PostgresDepths
-from lycosa.frontier.postgres.row_numbers import RowNumbers
+from lycosa.frontier.postgres.leases import RowNumbers
 from lycosa.frontier.postgres.schema import part_of_row
 from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, State, VisitHistory
 
@@ -166,7 +166,7 @@ class PostgresBatch(BatchDecisions):
         self._numbers = numbers
         self._max_depth = max_depth
         self._unpack = unpack
-        self._machine = machine
+        self.machine = machine
         self._holders: dict[bytes, int] = {}  # the rows that hold contents of this batch
         self._outcomes: dict[int, tuple[object, ...]] = {}
 
@@ -289,9 +289,9 @@ class PostgresBatch(BatchDecisions):
             connection.run_many(_ROBOTS, ((row.origin, row.fetched_at, row.status, row.body) for row in batch.robots))
         self.apply_hints(batch.hints)
         if batch.warc:
-            connection.send(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self._machine))
+            connection.send(_WARC, (batch.warc, batch.warc_size, batch.warc_synced, self.machine))
         if batch.warcs:
-            connection.run_many(_WARC, ((row.name, row.size, row.synced, self._machine) for row in batch.warcs))
+            connection.run_many(_WARC, ((row.name, row.size, row.synced, self.machine) for row in batch.warcs))
             connection.send("DELETE FROM warc WHERE size = 0 AND place = ''")
         if self._max_depth >= 0:
             self._depths().spread_fetched([row.row for row in batch.outcomes])

@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, LiteralString, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, LiteralString, ParamSpec, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -22,7 +23,9 @@ from lycosa.errors import CollectionError, DiskFull, LycosaError
 from lycosa.frontier.postgres import schema
 from lycosa.frontier.postgres.address import check_name
 
+P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound="PostgresFacet")
 Values = Sequence[object] | Mapping[str, object]
 
 #: How long a server that does not answer is waited for. Who waits says so, so that a worker is not taken for hung.
@@ -79,6 +82,8 @@ class PostgresConnection:
         self.round = 1
         self.opened = 0  # how often; what was made for one connection is gone with it
         self.on_wait: Callable[[], object] = lambda: None  # called again and again while the server is waited for
+        self.suspended = False  # open within single calls alone, so that the process may fork
+        self._calls = 0  # under way
         self._db: psycopg.Connection | None = None
         self._reader: psycopg.Cursor | None = None
         self._pipeline: psycopg.Pipeline | None = None
@@ -106,6 +111,11 @@ class PostgresConnection:
             raise
         self.opened += 1
         return db
+
+    def another(self, *, patience_s: float | None = None) -> PostgresConnection:
+        """A second connection to the same collection."""
+        patience_s = self.patience_s if patience_s is None else patience_s
+        return PostgresConnection(self.address, self.name, patience_s=patience_s)
 
     def learn_round(self) -> None:
         """Let the round be the one of now."""
@@ -192,6 +202,15 @@ class PostgresConnection:
             time.sleep(_PAUSE_S)
 
     def _patiently(self, function: Callable[[], R]) -> R:
+        self._calls += 1
+        try:
+            return self._try_again(function)
+        finally:
+            self._calls -= 1
+            if self.suspended and not self._calls:
+                self.close()
+
+    def _try_again(self, function: Callable[[], R]) -> R:
         until = time.monotonic() + self.patience_s
         while True:
             try:
@@ -250,3 +269,35 @@ def translate(problem: psycopg.Error) -> LycosaError:
         advice = next(what for found, what in _ADVICE.items() if re.search(found, text))
         return CollectionError(f"The database cannot be reached: {text}: {advice}.")
     return CollectionError(f"The database refused a statement: {text}.")
+
+
+class PostgresFacet:
+    """One facet of a frontier in a database."""
+
+    def __init__(self, connection: PostgresConnection, machine: str) -> None:
+        self._connection = connection
+        self.machine = machine
+
+    def _ask(self, sql: str, *values: object) -> list[Any]:
+        """The rows that a statement gives which only reads, with `?` or `%s` for each value."""
+        return self._connection.read(lambda: self._connection.rows(sql.replace("?", "%s"), values))
+
+
+def reading(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[F, P], R]:
+    """Run a method that only reads again where the connection broke."""
+
+    @wraps(method)
+    def call(self: F, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._connection.read(lambda: method(self, *args, **kwargs))
+
+    return call  # type: ignore[return-value]  # wraps() names the first argument
+
+
+def writing(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[F, P], R]:
+    """Run a method as one transaction: all of it or nothing."""
+
+    @wraps(method)
+    def call(self: F, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._connection.write(lambda: method(self, *args, **kwargs))
+
+    return call  # type: ignore[return-value]  # wraps() names the first argument

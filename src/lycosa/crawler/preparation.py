@@ -1,0 +1,249 @@
+"""Preparation: brings a collection to what a run wants of it, new or not.
+
+Seeds are added, and the round begins or goes on. The settings of the last run lie in the collection. What they refused
+and these admit is judged again; what failed, or was taken in part, is fetched again where that was asked for or is
+possible now.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import reduce
+
+from msgspec import Struct
+
+from lycosa import clock, urls
+from lycosa.config.loading import load
+from lycosa.config.settings import FetchSettings, Mission
+from lycosa.config.toml import to_toml
+from lycosa.crawler import rounds
+from lycosa.crawler.browsers import fetch_again
+from lycosa.errors import UsageError
+from lycosa.frontier.contract import UNIFORM, Frontier
+from lycosa.intake.batch import PendingBatch
+from lycosa.intake.link_scoring import LinkScoring
+from lycosa.judge.admission.rules import Rules, UrlJudge
+from lycosa.judge.admission.traps import Tallies
+from lycosa.judge.priority.policy_factory import is_steered
+from lycosa.model import Discovery
+from lycosa.output.wording import counted
+from lycosa.politeness.backoff import longest_pause
+from lycosa.repair.replay import CollectionSetup
+
+#: By the reason of a refusal, the settings that govern it: what they refused is judged again when they have changed. (A
+#: robots.txt is asked again before anything is fetched.)
+_GOVERNED_BY = {
+    "scope": ("scope", "seeds", "ports", "urls.www_is_domain"),
+    "accept-list": ("accept",),
+    "reject-list": ("reject",),
+    "no-range": ("own", "missions"),
+    "depth": ("limits.depth",),
+    "host-budget": ("limits.host_pages",),
+    "host-quota": ("limits.host_urls", "limits.host_urls_growth", "limits.host_urls_max"),
+    "robots": ("fetch.robots", "hosts", "agent.name"),
+    "length": ("traps.url_length",),
+    "trap:path-depth": ("traps.path_depth",),
+    "trap:repeat": ("traps.repeats",),
+    "trap:session": ("traps.sessions",),
+    "trap:queries": ("traps.queries_per_path",),
+    "trap:calendar": ("traps.calendar",),
+    "trap:names": ("traps.names_per_folder",),
+    "trap:hosts": ("traps.hosts_per_domain",),
+    "trap:near-duplicates": ("traps.near_duplicates",),
+    "nofollow": ("fetch.nofollow",),
+    "rel-nofollow": ("fetch.rel_nofollow",),
+    "internal-link": ("fetch.follow",),
+}
+#: A part of a page was kept, as no more of it came.
+_PARTS = ("cut-short", "timeout", "truncated", "corrupt")
+
+
+#: Under this key, with how many seeds what was out of scope was judged again when a crawl ended.
+SEEDS_JUDGED = "seeds_judged"
+
+
+class Preparation(Struct, frozen=True):
+    """How a run takes up its collection."""
+
+    created: bool  # nothing is in it yet
+    recrawl: bool = False  # begin the next round
+    retry: bool = False  # try again what failed
+    full: bool = False  # the round visits every page, due or not
+    due: float = 0.0  # when the round was to begin that was waited for
+    written: Mapping[str, str] = {}  # by URL, how a seed was written where that differs
+
+
+def take_up(setup: CollectionSetup, frontier: Frontier, how: Preparation) -> tuple[list[str], list[str]]:
+    """Begin the round or go on with it, under the settings of now; gives the seeds, and what people should know."""
+    mission = setup.mission
+    notes = rounds.begin(
+        frontier,
+        mission.recrawl,
+        anew=how.recrawl and not how.created,
+        everything=how.full,
+        limits=mission.limits,
+        due=how.due,
+    )
+    known = 0 if how.created else len(frontier.seeds.given())
+    retried = _retry_failed(frontier) if how.retry and not how.created else []  # first: a failed seed is added anew
+    seeds = add_seeds(mission, frontier, how.written)
+    if how.created:
+        frontier.set_meta(UNIFORM, "1")
+    else:
+        more = len(frontier.seeds.given()) - known
+        notes += _resume(mission, frontier, seeds, folder=str(setup.folder), more_seeds=more, judge=url_judge(setup))
+        notes += retried
+    if is_steered(mission) and (note := LinkScoring(mission, None).claim_lessons(frontier)):
+        notes.append(note)
+    frontier.set_meta("mission", to_toml(mission))
+    return seeds, notes
+
+
+def url_judge(setup: CollectionSetup) -> UrlJudge | None:
+    """How the mission's quarry judges addresses, where it does."""
+    return setup.guarded_quarry.url_judge if setup.guarded_quarry is not None else None
+
+
+def add_seeds(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:
+    """Put the mission's seeds into the frontier; returns all seeds of the collection, earlier ones included."""
+    discoveries = []
+    for seed in mission.seeds:
+        url = urls.normalise(seed)
+        if url is None:
+            raise UsageError(f"The seed {seed!r} is not a web address.")
+        original = written.get(url, seed if seed != url else "")
+        score = float(mission.order == "best")
+        discoveries.append(
+            Discovery(
+                url_hash=urls.url_id(url),
+                url=url,
+                host=urls.host_of(url),
+                score=score,
+                seed=True,
+                via="seed",
+                original=original,
+            )
+        )
+    frontier.seeds.add(discoveries, max_depth=mission.limits.depth)
+    return list(frontier.seeds.all())
+
+
+def late_seeds(mission: Mission, frontier: Frontier, judge: UrlJudge | None) -> Callable[[], bool]:
+    """At the end, judge again what was out of scope before it was known that seeds had moved."""
+
+    def look_again() -> bool:
+        if mission.scope == "free":
+            return False
+        now = frontier.seeds.all()
+        known = frontier.meta(SEEDS_JUDGED)  # not how many there were at the start: who was to do it may be gone
+        if len(now) == (int(known) if known else len(frontier.seeds.given())):
+            return False
+        rules = Rules(mission, now, url_judge=judge)
+        count = frontier.changes.judge_again(
+            ["scope"], lambda url, depth, host: rules.judge(url, depth=depth, host=host)
+        )
+        frontier.set_meta(SEEDS_JUDGED, str(len(now)))
+        return count > 0
+
+    return look_again
+
+
+def _resume(
+    mission: Mission, frontier: Frontier, seeds: list[str], *, folder: str, more_seeds: int, judge: UrlJudge | None
+) -> list[str]:
+    """Apply the settings of this run to what the last one left; returns what people should know."""
+    before = _last_mission(frontier)
+    notes = _describe_changes(mission, before, folder=folder, more_seeds=more_seeds)
+    notes += _reopen(mission, before, frontier, seeds, judge)
+    notes += fetch_again(mission, frontier)
+    notes += _store_now(mission, frontier)
+    frontier.changes.cap_waits(clock.now() + longest_pause(mission.fetch))
+    return notes + _fetch_rest(mission, before, frontier)
+
+
+def _retry_failed(frontier: Frontier) -> list[str]:
+    """Try again what failed, and what was kept in part."""
+    count = frontier.changes.retry() + sum(map(frontier.losses.requeue_reason, _PARTS))
+    return [f"Of what failed, {counted(count, 'URL', 'is')} tried again."]
+
+
+def _last_mission(frontier: Frontier) -> Mission | None:
+    """The mission of the last run; None where it cannot be read any more."""
+    try:
+        return load(text=frontier.meta("mission") or "").mission
+    except UsageError:
+        return None
+
+
+def _find_governed(mission: Mission, before: Mission | None) -> list[str]:
+    """The reasons whose settings changed since the last run: all, where its mission cannot be read any more."""
+    now = load(text=to_toml(mission)).mission  # as it is stored: without secrets
+    return [
+        reason
+        for reason, settings in _GOVERNED_BY.items()
+        if before is None or any(_value_at(now, key) != _value_at(before, key) for key in settings)
+    ]
+
+
+def _value_at(mission: Mission, key: str) -> object:
+    return reduce(getattr, key.split("."), mission)
+
+
+def _describe_changes(mission: Mission, before: Mission | None, *, folder: str, more_seeds: int) -> list[str]:
+    """Say what is new of a run on this collection: its user may have meant another one."""
+    news = []
+    if before is not None and before.name != mission.name:
+        news.append(f'it was made by the mission "{before.name}", this is "{mission.name}"')
+    if more_seeds:
+        news.append(f"{counted(more_seeds, 'seed', 'is')} new to it")
+    return [f"The collection {folder} goes on: {'; '.join(news)} (--collection DIR for another)."] if news else []
+
+
+def _reopen(
+    mission: Mission, before: Mission | None, frontier: Frontier, seeds: list[str], judge: UrlJudge | None
+) -> list[str]:
+    """Judge again what settings had refused that changed since the last run; what traps counted so far still counts."""
+    reasons = [reason for reason in _find_governed(mission, before) if reason not in _holding(mission.fetch)]
+    if not reasons:
+        return []
+    frontier.set_meta(UNIFORM, "")
+    rules = Rules(mission, seeds, tallies=Tallies(frontier.known.tallies), url_judge=judge)
+    count = frontier.changes.judge_again(reasons, lambda url, depth, host: rules.judge(url, depth=depth, host=host))
+    counted_now = PendingBatch().drain(hosts=[], trap_counts=rules.tallies.drain(), weight_updates=[])
+    frontier.commit(counted_now, owner="", now=clock.now())
+    return [f"The settings changed: of what was refused, {counted(count, 'URL', 'is')} now admitted."] if count else []
+
+
+def _holding(fetch: FetchSettings) -> list[str]:
+    """The reasons of nofollow rules that still hold."""
+    rules = {
+        "nofollow": fetch.nofollow == "obey",
+        "rel-nofollow": fetch.rel_nofollow == "obey",
+        "internal-link": fetch.follow == "external",
+    }
+    return [reason for reason, holds in rules.items() if holds]
+
+
+def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
+    """Fetch pages that were read and not stored once more, if nothing stands against storing them now."""
+    count = frontier.losses.requeue_reason("not-quarry") if mission.keep.what == "everything" else 0
+    count += frontier.losses.requeue_reason("dropped-type") if not mission.keep.drop else 0
+    count += frontier.losses.requeue_reason("noarchive") if mission.fetch.noarchive == "ignore" else 0
+    return [f"Of what was read and not stored, {counted(count, 'page', 'is')} fetched again."] if count else []
+
+
+def _fetch_rest(mission: Mission, before: Mission | None, frontier: Frontier) -> list[str]:
+    """Fetch pages once more of which a limit let only a part be taken, if the limit is higher now."""
+    if before is None:
+        return []
+    count, limits, then = 0, mission.limits, before.limits
+    if _is_raised(before.traps.links_per_page, mission.traps.links_per_page or sys.maxsize):
+        count += frontier.losses.requeue_reason("links-limit")
+    if _is_raised(then.html_bytes, limits.html_bytes) or _is_raised(then.body_bytes, limits.body_bytes):
+        count += frontier.losses.requeue_reason("too-large")
+    return [f"As more of a page is taken now, {counted(count, 'page', 'is')} fetched again."] if count else []
+
+
+def _is_raised(before: int, now: int) -> bool:
+    return 0 < before < now

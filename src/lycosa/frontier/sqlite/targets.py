@@ -1,0 +1,146 @@
+"""Targets in SQLite: what waits to be fetched, by host; and the seeds, with which a collection begins.
+
+Reading goes through indexes whose cost does not depend on how much there is.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import apsw
+
+from lycosa.frontier.contract import UrlRow
+from lycosa.frontier.partitions import PART_SQL, host_key, spans
+from lycosa.frontier.sqlite.batch_transaction import BatchTransaction
+from lycosa.frontier.sqlite.changes import open_rows
+from lycosa.frontier.sqlite.connection import Session, SqliteFacet, translated
+from lycosa.frontier.sqlite.known import SqliteKnowledge
+from lycosa.frontier.stored import URL_ROW, read_target, tell_failed
+from lycosa.model import Discovery, HostRow, State, Target
+
+_SEEDS_AT_ONCE = 10_000
+_CHUNK = 5_000  # rows woken in one transaction
+
+#: From one host with pending URLs to the next, without looking at the URLs between.
+_BUSY_HOSTS = """
+WITH RECURSIVE busy (host) AS (
+    SELECT min(host) FROM url INDEXED BY pending WHERE state = 0 AND host >= ?1
+    UNION ALL
+    SELECT (SELECT min(url.host) FROM url INDEXED BY pending WHERE state = 0 AND url.host > busy.host)
+    FROM busy WHERE busy.host < ?2
+)
+SELECT name, next_at, delay_s, iif(round = ?3, visited, 0), errors
+FROM busy CROSS JOIN host USING (host) WHERE host <= ?2"""
+_TARGET = """
+n, id, url, ?1, depth, hops, retries, seed, score, parent, via, etag, modified, digest, round, redirect,
+interval, changes, watched, checked, lore"""
+_LOAD = f"SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 ORDER BY score DESC, n LIMIT ?3"
+_LOAD_OTHERS = f"""
+SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 AND n NOT IN carray(?4)
+ORDER BY score DESC, n LIMIT ?3"""
+_NAME = "(SELECT name FROM host WHERE host.host = url.host)"
+_ONE = f"SELECT {_TARGET.replace('?1', _NAME)} FROM url WHERE state = 0 AND n = ?"
+_NEXT_DUE = f"SELECT min(due) FROM url INDEXED BY waiting WHERE state = 9 AND {PART_SQL} = ?"
+_DUE = f"SELECT n, host, reason FROM url INDEXED BY waiting WHERE state = 9 AND {PART_SQL} = ? AND due <= ? LIMIT ?"
+_LEFT = """
+SELECT EXISTS (SELECT 1 FROM url INDEXED BY pending WHERE state = 0)
+    OR EXISTS (SELECT 1 FROM url INDEXED BY waiting WHERE state = 9)"""
+_INBOX = "SELECT host, name FROM inbox CROSS JOIN host USING (host) WHERE inbox.host BETWEEN ? AND ?"
+_BAD_SEEDS = f"SELECT {URL_ROW} FROM seed CROSS JOIN url USING (n) WHERE given AND state > 3 ORDER BY n"
+
+
+class SqliteTargets(SqliteFacet):
+    """The URLs that wait to be fetched."""
+
+    @translated
+    def hosts(self, parts: Iterable[int]) -> list[HostRow]:
+        rows = (self._conn.db.execute(_BUSY_HOSTS, (*span, self._conn.round)) for span in spans(parts))
+        return [HostRow(*row) for cursor in rows for row in cursor]
+
+    @translated
+    def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
+        if skip:
+            bindings = (host, host_key(host), limit, apsw.carray(array("q", skip)))
+            rows = self._conn.db.execute(_LOAD_OTHERS, bindings)
+        else:
+            rows = self._conn.db.execute(_LOAD, (host, host_key(host), limit))
+        return [read_target(row) for row in rows]
+
+    @translated
+    def of_row(self, n: int) -> Target | None:
+        row = self._conn.db.execute(_ONE, (n,)).fetchone()
+        return None if row is None else read_target(row)
+
+    @translated
+    def wake_due(self, parts: Iterable[int], now: float) -> list[str]:
+        connection, db = self._conn, self._conn.db
+        hosts: set[int] = set()
+        if not db.execute("SELECT EXISTS (SELECT 1 FROM url INDEXED BY waiting WHERE state = 9)").get:
+            return []
+        for part in parts:
+            while db.execute(_DUE, (part, now, 1)).fetchone():
+                with connection.write():
+                    rows: list[Any] = db.execute(_DUE, (part, now, _CHUNK)).fetchall()
+                    open_rows(connection, [(n, State.WAITING, reason) for n, _, reason in rows], notify=False)
+                hosts.update(host for _, host, _ in rows)
+        return [db.execute("SELECT name FROM host WHERE host = ?", (host,)).get for host in sorted(hosts)]
+
+    @translated
+    def next_due(self, parts: Iterable[int]) -> float | None:
+        times = (self._conn.db.execute(_NEXT_DUE, (part,)).get for part in parts)
+        return min((time for time in times if time is not None), default=None)
+
+    @translated
+    def inbox(self, parts: Iterable[int]) -> list[str]:
+        connection = self._conn
+        version = connection.version()
+        if version == connection.read_inbox_at:
+            return []
+        ranges = spans(parts)
+        if not any(connection.db.execute(_INBOX, span).fetchone() for span in ranges):
+            connection.read_inbox_at = version
+            return []
+        names = []
+        with connection.write():
+            for span in ranges:
+                names += [name for _, name in connection.db.execute(_INBOX, span)]
+                connection.db.execute("DELETE FROM inbox WHERE host BETWEEN ? AND ?", span)
+        return names
+
+    def pending(self) -> bool:
+        return bool(self._ask(_LEFT)[0][0])
+
+
+class SqliteSeeds(SqliteFacet):
+    """The seeds of a collection."""
+
+    def __init__(self, session: Session, known: SqliteKnowledge) -> None:
+        super().__init__(session)
+        self._known = known
+        self._all: list[str] = []  # workers ask again and again, and there may be millions
+
+    @translated
+    def add(self, discoveries: Iterable[Discovery], *, max_depth: int = -1) -> int:
+        connection, rows, new = self._conn, list(discoveries), 0
+        for start in range(0, len(rows), _SEEDS_AT_ONCE):
+            with connection.write():
+                connection.urls.catch_up()
+                writer = BatchTransaction(connection, owned=frozenset(), max_depth=max_depth)
+                new += writer.add_seeds(rows[start : start + _SEEDS_AT_ONCE])
+                writer.finish()
+        connection.read_inbox_at = 0
+        return new
+
+    def all(self) -> list[str]:
+        if self._ask("SELECT count(*) FROM seed")[0][0] != len(self._all):
+            self._all = [url for (url,) in self._ask("SELECT url FROM seed CROSS JOIN url USING (n) ORDER BY n")]
+        return list(self._all)
+
+    def given(self) -> list[str]:
+        sql = "SELECT url FROM seed CROSS JOIN url USING (n) WHERE given ORDER BY n"
+        return [url for (url,) in self._ask(sql)]
+
+    def failed(self) -> dict[str, str]:
+        return tell_failed((UrlRow(*row) for row in self._ask(_BAD_SEEDS)), self._known.find)
