@@ -9,7 +9,14 @@ from support.crawl_runs import crawl, stored
 from support.loopback import Reply, Web, html
 
 from lycosa.config.settings import TrapSettings
-from lycosa.crawler.batch_commit import BATCH_PAGES, BATCH_S, EARLY_S, BatchTiming, find_page_counts, give_up
+from lycosa.crawler.batch_commit import (
+    BATCH_PAGES,
+    BATCH_S,
+    EARLY_S,
+    BatchTiming,
+    find_page_counts,
+    take_out_partitions,
+)
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.batch import PendingBatch
 from lycosa.judge.admission.traps import Tallies, Traps
@@ -61,7 +68,7 @@ def test_what_belongs_to_others_is_given_up() -> None:
     assert all(traps.admit(one.url, one.host).ok for one in found)
     hosts = [HostRow("theirs.test"), HostRow("ours.test")]
     batch = Batch(found, outcomes, hosts=hosts, robots=[], trap_counts=traps.tallies.drain())
-    assert give_up(batch, {part_of("theirs.test")}, traps, {}) == outcomes[:1]
+    assert take_out_partitions(batch, {part_of("theirs.test")}, traps, {}) == outcomes[:1]
     assert (batch.outcomes, batch.discoveries, batch.hosts) == (outcomes[1:], found[3:], hosts[1:])
     key = "calendar:/agenda/*"
     assert (batch.trap_counts["theirs.test", key], batch.trap_counts["ours.test", key]) == (1, 1)
@@ -73,12 +80,12 @@ def test_pages_that_are_given_up_do_not_count_for_their_host() -> None:
     counts = {("theirs.test", "quota:tried"): 2, ("theirs.test", "calendar:/"): 1, ("ours.test", "quota:tried"): 3}
     batch = Batch([], [], hosts=[], robots=[], trap_counts=dict(counts))
     page_counts = find_page_counts(batch)
-    give_up(batch, parts, traps, page_counts)
+    take_out_partitions(batch, parts, traps, page_counts)
     assert batch.trap_counts == counts | {("theirs.test", "quota:tried"): 0}
     batch.trap_counts = {}  # they are written
-    give_up(batch, parts, traps, page_counts)
+    take_out_partitions(batch, parts, traps, page_counts)
     assert batch.trap_counts == {}
-    give_up(batch, parts | {part_of("ours.test")}, traps, page_counts)
+    take_out_partitions(batch, parts | {part_of("ours.test")}, traps, page_counts)
     assert batch.trap_counts == {("ours.test", "quota:tried"): -3}
 
 
@@ -104,7 +111,7 @@ def test_a_host_without_work_does_not_wait_for_the_others() -> None:
         assert is_due(timing, 10.0 + EARLY_S) is awaited
     timing.look_for_idle([make_found("new.test", State.REJECTED)], queues, partitions)
     assert not timing.is_awaited
-    partitions.lose([part_of("new.test")])
+    partitions.remove([part_of("new.test")])
     timing.look_for_idle([make_found("new.test")], queues, partitions)
     assert not timing.is_awaited  # it is another worker's
 

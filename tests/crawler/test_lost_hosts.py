@@ -259,7 +259,7 @@ def test_hosts_that_were_taken_between_a_renewal_and_a_lease_are_not_asked(
 ) -> None:
     """To lease more says nothing of what was held before."""
     hurried.frontier.leases.release(hurried.place.owner, hurried.partitions.parts[:1])
-    hurried.partitions.lose(hurried.partitions.parts[:1])
+    hurried.partitions.remove(hurried.partitions.parts[:1])
 
     def be_away() -> int:
         passing.pass_by(LEASE_S + 1.0)
@@ -350,7 +350,7 @@ def test_a_lost_host_whose_page_is_being_rendered_is_not_forgotten(hurried: Work
     queue = queue_of(hurried)
     queue.end(clock.now())
     queue.rendering = 1
-    hurried._lose(frozenset(range(PARTITIONS)))
+    hurried._leave_lost_partitions(frozenset(range(PARTITIONS)))
     passing.pass_by(100.0)
     hurried.scheduler.ready(clock.now())
     hurried._forget_idle_hosts(clock.now())

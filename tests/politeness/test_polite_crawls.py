@@ -195,7 +195,7 @@ def test_nobody_here_is_waited_for_where_another_machine_has_the_host() -> None:
     assert not guest.covers("a.test")
     owner.turn(0.0)
     assert guest.covers("a.test") and not owner.covers("a.test")
-    partitions.lose({part_of("a.test")})
+    partitions.remove({part_of("a.test")})
     owner.turn(1.0)
     assert not guest.covers("a.test")
     partitions.hold([part_of("a.test")])

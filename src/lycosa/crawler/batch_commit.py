@@ -41,7 +41,7 @@ def find_page_counts(batch: Batch) -> PageCounts:
     return {pair: count for pair, count in batch.trap_counts.items() if pair[1].startswith(PAGE_COUNTS)}
 
 
-def give_up(batch: Batch, parts: Set[int], traps: Traps, page_counts: PageCounts) -> list[Outcome]:
+def take_out_partitions(batch: Batch, parts: Set[int], traps: Traps, page_counts: PageCounts) -> list[Outcome]:
     """Take out of a batch what belongs to partitions that are another worker's now; returns the outcomes among it.
 
     With the pages go the addresses that were found on them, and what both were counted for: the other worker fetches

@@ -148,7 +148,7 @@ class Rendering:
             host_queue.subresources.pop(0)
         return None
 
-    def withdraw(self, host_queue: HostQueue) -> None:
+    def stop_asking(self, host_queue: HostQueue) -> None:
         """Let a host that another worker has now be asked for nothing that pages wait for."""
         for target in host_queue.subresources:
             if target.row in self._asked:

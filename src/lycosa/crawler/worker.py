@@ -26,7 +26,7 @@ from lycosa.crawler.batch_commit import (
     BatchWriter,
     PageCounts,
     find_page_counts,
-    give_up,
+    take_out_partitions,
 )
 from lycosa.crawler.best_first_scheduler import BestFirstScheduler
 from lycosa.crawler.page_limit import PageLimit, tell_permits
@@ -111,23 +111,9 @@ class Worker:
         self.writer = BatchWriter(mission, place.slot, frontier=frontier, archive=archive, shared=shared)
         self.page_limit = PageLimit(shared, place.slot)
         self.loader = TargetLoader(frontier, self.timing, intake.links)
-        make_queue = HostQueueFactory(
-            host_rules, mission.fetch, remember=frontier.known.host, partitions=self.partitions
-        )
         self.best_first: BestFirstScheduler | None = None
         self.filler: QueueFiller = self.loader
-        if link_scoring is None:
-            self.scheduler = HostScheduler(mission.fetch.connections, make_queue)
-        else:
-            self.filler = self.best_first = BestFirstScheduler(
-                link_scoring,
-                self.loader,
-                mission,
-                frontier=frontier,
-                workers=shared.workers,
-                make_queue=make_queue,
-            )
-            self.scheduler = self.best_first.scheduler
+        self._make_scheduler(host_rules, link_scoring)
         self.foreign_hosts = ForeignHosts(
             shared,
             place.slot,
@@ -137,10 +123,11 @@ class Worker:
         )
         self.robots_cache = RobotsCache(
             mission,
-            store=frontier.known,
+            find=frontier.known.robots,
             host_rules=host_rules,
-            intake=intake,
             scheduler=self.scheduler,
+            crawl_log=self.crawl_log,
+            use=intake.robots_use,
             foreign_hosts=self.foreign_hosts,
         )
         self.fetch_rules = FetchRules[HostQueue](
@@ -179,6 +166,25 @@ class Worker:
         self._backing_off = 0  # hosts, for people
         self._queues_max = QUEUES_MAX
         self._cpu = {"commit": 0.0, "fetch": 0.0}
+
+    def _make_scheduler(self, host_rules: HostRules, link_scoring: LinkScoring | None) -> None:
+        """Choose the hosts in turn, or those whose links promise most."""
+        mission, frontier = self.mission, self.frontier
+        make_queue = HostQueueFactory(
+            host_rules, mission.fetch, remember=frontier.known.host, partitions=self.partitions
+        )
+        if link_scoring is None:
+            self.scheduler = HostScheduler(mission.fetch.connections, make_queue)
+            return
+        self.filler = self.best_first = BestFirstScheduler(
+            link_scoring,
+            self.loader,
+            mission,
+            frontier=frontier,
+            workers=self.shared.workers,
+            make_queue=make_queue,
+        )
+        self.scheduler = self.best_first.scheduler
 
     def run(self) -> None:
         """Work until told to stop, then finish what is under way and commit it."""
@@ -448,7 +454,7 @@ class Worker:
         self.timing.end_batch(now)
         self._redeem_permits(batch.outcomes, committed.duplicates)
         self._unpark()
-        self._let_go(batch.outcomes)
+        self._return_targets(batch.outcomes)
         self._wake_hosts(committed, batch.discoveries)
         if self.best_first is not None:
             self.best_first.end_batch(batch.discoveries, len(batch.outcomes))
@@ -463,11 +469,11 @@ class Worker:
             try:
                 return self.writer.write(batch, owner=self.place.owner, now=now, last=last)
             except LeaseLost as lost:
-                gone = give_up(batch, lost.parts, self.rules.traps, page_counts)
+                gone = take_out_partitions(batch, lost.parts, self.rules.traps, page_counts)
                 self.intake.links.forget()  # what was found on these pages is not known now
                 self._redeem_permits(gone, {outcome.row for outcome in gone})
-                self._let_go(gone)
-                self._lose(lost.parts)
+                self._return_targets(gone)
+                self._leave_lost_partitions(lost.parts)
             except PermitsGone as lack:
                 self._fetch_again(batch, page_counts)
                 tell_permits(self.shared, lack.granted, lack.used)
@@ -475,31 +481,31 @@ class Worker:
     def _fetch_again(self, batch: Batch, page_counts: PageCounts) -> None:
         """Take all pages out of a batch that may not be stored now, as other machines got the permits for them."""
         parts = {part_of(outcome.host) for outcome in batch.outcomes}
-        gone = give_up(batch, parts, self.rules.traps, page_counts)
+        gone = take_out_partitions(batch, parts, self.rules.traps, page_counts)
         self.intake.links.forget()
         self.rules.forget_hosts(lambda host: part_of(host) in parts)
         self._redeem_permits(gone, {outcome.row for outcome in gone})
-        self._let_go(gone)
+        self._return_targets(gone)
         for host in {outcome.host for outcome in gone}:
             self._touched.add(host)
             self._wake(host)
 
-    def _lose(self, parts: Set[int]) -> None:
+    def _leave_lost_partitions(self, parts: Set[int]) -> None:
         """Leave to another worker what it took over."""
-        self.partitions.lose(parts)
+        self.partitions.remove(parts)
         self._leaving -= parts
         for host_queue in self._queues_in(parts):
-            self._leave_alone(host_queue)
+            self._stop_asking(host_queue)
             host_queue.held.clear()
 
-    def _leave_alone(self, host_queue: HostQueue) -> None:
+    def _stop_asking(self, host_queue: HostQueue) -> None:
         """Ask a host for nothing more: it is another worker's, or soon will be."""
         host_queue.requeue()
         host_queue.dry = True
-        self.robots_cache.withdraw(host_queue)
-        self.rendering.withdraw(host_queue)
+        self.robots_cache.stop_asking(host_queue)
+        self.rendering.stop_asking(host_queue)
 
-    def _let_go(self, outcomes: list[Outcome]) -> None:
+    def _return_targets(self, outcomes: list[Outcome]) -> None:
         """Give what was committed back to the frontier; remember when the first of it is to be tried again."""
         for outcome in outcomes:
             host_queue = self.scheduler.by_host.get(outcome.host)
@@ -600,7 +606,7 @@ class Worker:
         self._sure_until = asked + self.place.lease_s
         self._renew_at = now + self.place.renew_s
         if lost := set(self.partitions.parts) - held:
-            self._lose(lost)
+            self._leave_lost_partitions(lost)
             self._commit(now)  # without what belongs to them, also where they come back to this worker
         if stray := held - set(self.partitions.parts):
             self.frontier.leases.release(self.place.owner, stray)
@@ -612,7 +618,7 @@ class Worker:
         elif len(self.partitions.parts) > share:
             self._leaving = set(self.partitions.parts[share:])
             for host_queue in self._queues_in(self._leaving):
-                self._leave_alone(host_queue)
+                self._stop_asking(host_queue)
         elif len(self.partitions.parts) < share:
             self._lease(share, now)
 
@@ -624,7 +630,7 @@ class Worker:
         self._touched.update(host_queue.host for host_queue in queues)
         self._commit(now)
         self.frontier.leases.release(self.place.owner, self._leaving)
-        self.partitions.lose(self._leaving)
+        self.partitions.remove(self._leaving)
         for host_queue in queues:
             if not host_queue.listed:
                 self.scheduler.by_host.pop(host_queue.host, None)

@@ -56,7 +56,7 @@ class LeasedPartitions:
         """Hold these from now on."""
         self.parts = list(parts)
 
-    def lose(self, parts: Iterable[int]) -> None:
-        """Let go of these: another worker took them over."""
+    def remove(self, parts: Iterable[int]) -> None:
+        """Hold these no longer: another worker took them over."""
         gone = set(parts)
         self.parts = [part for part in self.parts if part not in gone]

@@ -34,10 +34,11 @@ from lycosa.intake.request_conditions import RequestConditions
 from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import make_yield_quota
-from lycosa.model import Answer, Link, Outcome, RobotsRow, State, Target
+from lycosa.model import Answer, Link, Outcome, State, Target
 from lycosa.parse import Doc, read
 from lycosa.politeness.crawl_log import CrawlLog
 from lycosa.politeness.disposition import Disposition, disposition_of
+from lycosa.politeness.robots_cache import RobotsUse
 from lycosa.render.messages import RenderResult
 
 _ENDED = (State.GONE, State.FAILED)
@@ -96,6 +97,12 @@ class AnswerIntake:
         )
         self.conditions = RequestConditions(
             revisits, probe_bytes=mission.limits.probe_bytes if guarded_quarry is not None else 0
+        )
+        self.robots_use = RobotsUse(
+            round_started=revisits.started,
+            store=self.storage.store_robots,
+            remember=self.batch.remember_robots,
+            follow=self.links.follow_sitemaps,
         )
         self._read_pdf = PdfProcess() if guarded_quarry is not None and guarded_quarry.reads_pdf else None
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
@@ -296,22 +303,3 @@ class AnswerIntake:
         """End the process that reads PDFs, if there is one."""
         if self._read_pdf is not None:
             self._read_pdf.close()
-
-    # What robots.txt files bring
-
-    @property
-    def round_started(self) -> float:
-        """When the round began, Unix time: a robots.txt that is older is not believed."""
-        return self._revisits.started
-
-    def store_robots(self, answer: Answer) -> None:
-        """Put a robots.txt into the archive."""
-        self.storage.store_robots(answer)
-
-    def remember_robots(self, row: RobotsRow) -> None:
-        """Have the frontier keep what a robots.txt says."""
-        self.batch.robots.append(row)
-
-    def follow_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None:
-        """Follow the sitemaps that a robots.txt names."""
-        self.links.follow_sitemaps(origin, addresses)

@@ -40,6 +40,10 @@ class PendingBatch:
         """Put down that a target is not fetched, and why."""
         self.outcomes.append(Outcome(target.row, target.host, int(state), verdict.reason, at=clock.now()))
 
+    def remember_robots(self, row: RobotsRow) -> None:
+        """Have the frontier keep what a robots.txt says."""
+        self.robots.append(row)
+
     def drain(
         self, *, hosts: list[HostRow], trap_counts: dict[tuple[str, str], int], weight_updates: list[WeightUpdate]
     ) -> Batch:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Protocol
+from collections.abc import Callable
+
+from msgspec import Struct
 
 from lycosa import clock, urls
 from lycosa.config.host_rules import HostRules
@@ -32,23 +34,17 @@ _READ = frozenset({"", "too-large", "cut-short"})
 _CUT_ALLOW = re.compile(rb"(?:^|[\r\n])[\t ]*allow[^\r\n]*$", re.IGNORECASE)
 
 
-class RobotsStore(Protocol):
-    """Where robots.txt files are kept: what a frontier knows."""
-
-    def robots(self, origin: str) -> RobotsRow | None:
-        """The one kept for an origin."""
+def _ignore(*_: object) -> None:
+    """Nothing becomes of it."""
 
 
-class RobotsIntake(Protocol):
-    """What hears of the answers for robots.txt files: an intake."""
+class RobotsUse(Struct, frozen=True):
+    """What becomes of robots.txt files, beside that their rules hold: nothing, unless it is said here."""
 
-    @property
-    def crawl_log(self) -> CrawlLog: ...
-    @property
-    def round_started(self) -> float: ...
-    def store_robots(self, answer: Answer) -> None: ...
-    def remember_robots(self, row: RobotsRow) -> None: ...
-    def follow_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None: ...
+    round_started: float = 0.0  # Unix time: a robots.txt that is older is not believed
+    store: Callable[[Answer], object] = _ignore  # puts an answer into the archive
+    remember: Callable[[RobotsRow], object] = _ignore  # has the frontier keep what one says
+    follow: Callable[[str, tuple[str, ...]], object] = _ignore  # follows the sitemaps of an origin that one names
 
 
 class RobotsCache:
@@ -58,16 +54,19 @@ class RobotsCache:
         self,
         mission: Mission,
         *,
-        store: RobotsStore,
+        find: Callable[[str], RobotsRow | None],
         host_rules: HostRules,
-        intake: RobotsIntake,
         scheduler: HostScheduler,
+        crawl_log: CrawlLog,
+        use: RobotsUse = RobotsUse(),  # noqa: B008  frozen
         foreign_hosts: ForeignHosts | None = None,
     ) -> None:
+        """`find` gives the robots.txt that is kept for an origin."""
         self._mission = mission
-        self._store = store
+        self._find = find
         self._host_rules = host_rules
-        self._intake = intake
+        self._crawl_log = crawl_log
+        self._use = use
         self._scheduler = scheduler
         self._foreign_hosts = foreign_hosts
         self._waiting: dict[str, list[str]] = {}  # address under way -> origins that wait for it
@@ -83,13 +82,13 @@ class RobotsCache:
             return robots
         if self._host_rules.robots(host_queue.host) == "ignore":
             return host_queue.robots.setdefault(origin, Robots.everything())
-        row = self._store.robots(origin)
+        row = self._find(origin)
         if row is not None and self._is_valid(row):
             return self._adopt(host_queue, row)
         self._ask(host_queue, origin, f"{origin}/robots.txt")
         return None
 
-    def withdraw(self, host_queue: HostQueue) -> None:
+    def stop_asking(self, host_queue: HostQueue) -> None:
         """Let a host that another worker has now not be asked for its own robots.txt: that worker asks for it."""
         kept = []
         for request in host_queue.robots_requests:
@@ -107,11 +106,11 @@ class RobotsCache:
         if self._foreign_hosts is not None:
             self._foreign_hosts.end(target.url)
         origins = self._waiting.pop(target.url)
-        self._intake.store_robots(answer)
+        self._use.store(answer)
         body = read_rules(answer)
-        if self._intake.crawl_log.deep:
-            self._intake.crawl_log.debug("robots", f"{target.url} {answer.status or '-'} {len(body)} bytes")
-            self._intake.crawl_log.connection(answer)
+        if self._crawl_log.deep:
+            self._crawl_log.debug("robots", f"{target.url} {answer.status or '-'} {len(body)} bytes")
+            self._crawl_log.connection(answer)
         location = answer.headers.get("location", "")
         if answer.status in _REDIRECTS and location and not answer.failure and target.hops < HOPS:
             onward = urls.normalise(location, target.url) or ""
@@ -154,11 +153,11 @@ class RobotsCache:
     def _is_valid(self, row: RobotsRow) -> bool:
         """A robots.txt is believed for a day, and not beyond its round."""
         young = abs(clock.now() - row.fetched_at) < self._mission.fetch.robots_ttl_s  # a clock may have been wrong
-        return young and row.fetched_at >= self._intake.round_started
+        return young and row.fetched_at >= self._use.round_started
 
     def _find_known(self, url: str) -> RobotsRow | None:
         """The robots.txt of another origin that is held already: example.org's mostly moves to www.example.org's."""
-        row = self._store.robots(urls.origin_of(url)) if url.endswith("/robots.txt") else None
+        row = self._find(urls.origin_of(url)) if url.endswith("/robots.txt") else None
         if row is None or not self._is_valid(row):
             return None
         return row if urls.normalise(f"{row.origin}/robots.txt") == url else None
@@ -181,7 +180,7 @@ class RobotsCache:
         if robots.temporary:
             host_queue.down[urls.normalise(row.origin + "/") or row.origin] = failure
         else:
-            self._intake.remember_robots(row)
+            self._use.remember(row)
         self._scheduler.enlist(host_queue)
 
     def _adopt(self, host_queue: HostQueue, row: RobotsRow) -> Robots:
@@ -193,7 +192,7 @@ class RobotsCache:
             host_queue.delay_s = max(host_queue.delay_s, min(wanted, fetch.crawl_delay_max_s))
             host_queue.per_host = 1  # a site that asks for pauses means one request at a time
         if fetch.sitemaps and robots.sitemaps and self._mission.limits.depth != 0:
-            self._intake.follow_sitemaps(row.origin, robots.sitemaps)
+            self._use.follow(row.origin, robots.sitemaps)
         return robots
 
 

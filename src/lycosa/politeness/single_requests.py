@@ -57,14 +57,12 @@ class SingleRequests:
         """`robots` gives what is known of an origin's robots.txt, with its age."""
         self.mission = mission
         self.crawl_log = CrawlLog(None, level=0)
-        self.round_started = 0.0
-        self.robots = robots
         self.client = Client(mission, address_guard, spool_folder=spool_folder)
         host_rules = HostRules(mission)
         make_queue = HostQueueFactory(host_rules, mission.fetch, remember=HostRow)
         self.scheduler = HostScheduler(mission.fetch.connections, make_queue)
         self.robots_cache = RobotsCache(
-            mission, store=self, host_rules=host_rules, intake=self, scheduler=self.scheduler
+            mission, find=robots, host_rules=host_rules, scheduler=self.scheduler, crawl_log=self.crawl_log
         )
         self._tags: dict[int, object] = {}
         self._waiting: list[tuple[float, Target]] = []
@@ -111,15 +109,6 @@ class SingleRequests:
     def close(self) -> None:
         """Drop what is under way."""
         self.client.close()
-
-    def store_robots(self, answer: Answer) -> None:
-        """There is no archive."""
-
-    def remember_robots(self, row: RobotsRow) -> None:
-        """The host queues remember it for as long as the requests last."""
-
-    def follow_sitemaps(self, origin: str, addresses: tuple[str, ...]) -> None:
-        """Nothing is followed here."""
 
     def _enqueue(self, target: Target) -> None:
         host_queue = self.scheduler.queue_of(target.host)

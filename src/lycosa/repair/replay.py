@@ -129,10 +129,10 @@ class ArchiveReplay:
     def adopt_robots(self, rows: Iterable[RobotsRow]) -> None:
         """Store what is known of robots.txt, and follow the sitemaps that they name."""
         for row in rows:
-            self._intake.remember_robots(row)
+            self._intake.batch.remember_robots(row)
             sitemaps = robots_from_answer(row.status, row.body).sitemaps
             if self.mission.fetch.sitemaps and self.mission.limits.depth != 0 and sitemaps:
-                self._intake.follow_sitemaps(row.origin, sitemaps)
+                self._intake.links.follow_sitemaps(row.origin, sitemaps)
 
     def _pass(self, entries: Iterable[CataloguedAnswer], shared: mmap.mmap) -> list[CataloguedAnswer]:
         """Go through answers once; returns those whose URL nobody has named yet."""
