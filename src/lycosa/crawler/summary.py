@@ -141,6 +141,18 @@ _ENDINGS = {
 
 
 def _lines(report: CrawlReport) -> list[str]:
+    return [
+        *_outcome_lines(report),
+        *_count_lines(report),
+        *_advice_lines(report),
+        *_trouble_lines(report),
+        *report.archive,
+        *report.extracted,
+    ]
+
+
+def _outcome_lines(report: CrawlReport) -> list[str]:
+    """What was done, and how fast."""
     rate = report.pages / report.seconds if report.seconds else 0.0
     requests = counted(report.requests, "request")
     own = f"{requests}, {report.bytes / 1e6:,.1f} MB" + (" by this one" if report.machines else "")
@@ -157,6 +169,12 @@ def _lines(report: CrawlReport) -> list[str]:
     if report.rendered:
         own = counted(report.extras, "request")
         lines.append(f"{counted(report.rendered, 'page', 'was')} rendered in a browser, with {own} of their own.")
+    return lines
+
+
+def _count_lines(report: CrawlReport) -> list[str]:
+    """The URLs by what became of them, and the machines."""
+    lines = []
     for title, counts in (
         ("state", report.states),
         ("reason", report.reasons),
@@ -168,6 +186,12 @@ def _lines(report: CrawlReport) -> list[str]:
             lines.append(f"  by {title:7}" + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
     if report.machines:
         lines += [f"  {line}" for line in list_machines(report.machines)]
+    return lines
+
+
+def _advice_lines(report: CrawlReport) -> list[str]:
+    """What was not taken, and what to do for it."""
+    lines = []
     failed = report.states.get(STATE_NAMES[State.FAILED], 0)
     if failed and not report.ended_by:
         lines.append(f"  {failed:,} failed: lycosa crawl --retry tries {'it' if failed == 1 else 'them'} again")
@@ -184,6 +208,12 @@ def _lines(report: CrawlReport) -> list[str]:
     for reason, (count, example) in report.told.items():
         noun, rest = _BOUNDS[reason]
         lines.append(f"  {counted(count, noun, 'was')} {rest} (for example {example})")
+    return lines
+
+
+def _trouble_lines(report: CrawlReport) -> list[str]:
+    """What went wrong."""
+    lines = []
     if report.replaced:
         lines.append(
             f"  {counted(report.replaced, 'worker process')} died and began anew; pages that did it twice are set aside"
@@ -194,4 +224,4 @@ def _lines(report: CrawlReport) -> list[str]:
         lines.append(f"  and {counted(len(report.seeds) - TOP, 'more seed')} that could not be fetched")
     if report.quarry_errors:
         lines.append(f"  the quarry raised {counted(report.quarry_errors, 'exception')}, see logs/errors.log")
-    return lines + report.archive + report.extracted
+    return lines

@@ -32,6 +32,10 @@ class KeptPage(Struct):
     lost: bytes | None  # the digest of the copy; None: there is none of that round
     copy: NewestCopy
 
+    @property
+    def is_page(self) -> bool:
+        return self.via != "sitemap"
+
 
 class ArchiveLosses(ABC):
     """Forgets copies within one transaction; a subclass reads and writes the rows.
@@ -57,28 +61,34 @@ class ArchiveLosses(ABC):
         page = self._read(n, number)
         if page is None:
             return
-        is_page = page.via != "sitemap"
+        self._drop(page, n, number)
+        self._count_copies(page, self._ask_for_all(n))
+        is_newest = number == self._round or page.lost == page.copy.digest
+        if page.state == State.PENDING or not is_newest or n in self.opened:
+            return
+        is_counted = page.is_stored_now or (page.state == State.UNCHANGED and page.visited == self._round)
+        if page.state in HELD and is_counted and page.is_page:
+            self._counts.figure("stored", str(self._round), -1)
+        self.opened[n] = (n, page.state, page.reason)
+
+    def _drop(self, page: KeptPage, n: int, number: int) -> None:
+        """Drop a copy, and what the visit that brought it found."""
         if page.lost is not None and self._drop_copy(n, number, page.lost):
             self._digests.add(page.lost)
         event = self._drop_visit(n, number)
-        if event or (number == 1 and page.lost is not None and is_page):
+        if event or (number == 1 and page.lost is not None and page.is_page):
             self._counts.figure(event or "new", str(number), -1)
-        copy = self._ask_for_all(n)
+
+    def _count_copies(self, page: KeptPage, copy: NewestCopy) -> None:
+        """Count what a page is now, and no longer what it was; `copy` is what it still has."""
         if copy.mime != page.copy.mime:
             for mime, change in ((page.copy.mime, -1), (copy.mime, 1)):
                 if mime:
                     self._counts.figure("type", mime, change)
         change = copy.is_holder - page.copy.is_holder
-        if change and is_page:
+        if change and page.is_page:
             self._counts.figure("pages", "", change)
             self._grow(page.host, change)
-        is_newest = number == self._round or page.lost == page.copy.digest
-        if page.state == State.PENDING or not is_newest or n in self.opened:
-            return
-        is_counted = page.is_stored_now or (page.state == State.UNCHANGED and page.visited == self._round)
-        if page.state in HELD and is_counted and is_page:
-            self._counts.figure("stored", str(self._round), -1)
-        self.opened[n] = (n, page.state, page.reason)
 
     @abstractmethod
     def _find_copies(self, digests: Collection[bytes]) -> Iterable[tuple[int, int]]:

@@ -234,31 +234,31 @@ class AnswerIntake:
         if self._mission.fetch.noarchive == "obey" and not _NOT_KEPT.isdisjoint(doc.robots):
             outcome.state, outcome.reason = State.REJECTED, "noarchive"
             return
-        refusal = None if self.storage.stores_all else self.storage.judge(doc, kind=kind)
-        if refusal is not None:
-            self.storage.record_unstored(
-                answer,
-                outcome,
-                doc,
-                reason=refusal.reason,
-                kind=kind,
-                rows=rows,
-                news=self.batch.discoveries[known:],
-            )
-        else:
-            self.storage.store_page(
-                answer,
-                outcome,
-                doc,
-                digest=page.digest,
-                links=link_codec.pack(rows),
-                html=page.html,
-                kind=kind,
-            )
+        self._store_page(answer, outcome, page, doc, kind=kind, rows=rows, known=known)
         if self._compares and not target.digest and (doc.links or doc.tree is None):
             found = islice(self.batch.discoveries, known, None)
             self._rules.repetition.observe(target, doc, repeated=outcome.state == State.DUPLICATE, found=found)
         self.cpu["keep"] += time.perf_counter() - followed
+
+    def _store_page(
+        self,
+        answer: Answer,
+        outcome: Outcome,
+        page: _Page,
+        doc: Doc,
+        *,
+        kind: str,
+        rows: list[link_codec.Row],
+        known: int,
+    ) -> None:
+        """Store a page, or what its links were; addresses from number `known` of the batch on were found on it."""
+        refusal = None if self.storage.stores_all else self.storage.judge(doc, kind=kind)
+        if refusal is not None:
+            news = self.batch.discoveries[known:]
+            self.storage.record_unstored(answer, outcome, doc, reason=refusal.reason, kind=kind, rows=rows, news=news)
+        else:
+            links = link_codec.pack(rows)
+            self.storage.store_page(answer, outcome, doc, digest=page.digest, links=links, html=page.html, kind=kind)
 
     def _process_redirect(self, answer: Answer, outcome: Outcome, disposition: Disposition) -> None:
         target = answer.target

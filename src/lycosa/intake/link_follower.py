@@ -104,10 +104,10 @@ class LinkFollower:
         absolute, root, here = self.resolver.memos(base)
         limited, depth, host = self._mission.limits.depth >= 0, target.depth + 1, target.host
         needs = self._needs
-        plain = not (barred or link_rule or limited or link_scoring or needs)  # what is known needs no second look
+        # What is known needs no second look.
+        plain = not any((barred, link_rule, limited, link_scoring is not None, needs))
         rows: list[link_codec.Row] = []
-        self._room = FIRST_SHARE if doc.tree is not None else len(links)
-        self._sequence += len(links)  # dfs: the first link of the newest page is the highest
+        self._begin_links(doc, len(links))
         for index, link in enumerate(links, first):
             href = link.href
             letter = href[:1]
@@ -124,20 +124,29 @@ class LinkFollower:
                 rows.append((address.url, link.text, accepted))
                 continue
             if bar := barred or (link_rule and link_rule(link, address.url, host)):
-                if accepted is None:
-                    self._record_barred(address.url, link, bar, target)
+                self._bar(address.url, link, bar, target, is_known=accepted is not None)
                 accepted = False
-                if self._crawl_log.deep:
-                    self._crawl_log.refusal(address.url, bar, source=target.url, link=link)
             elif accepted is None or (limited and depth - (link.kind in LEVEL) < address.depth):
                 accepted = address.accepted = self._judge_new(address, link, doc=doc, index=index, target=target)
             elif accepted:
-                if link.kind in needs and not address.needed:
+                if link.kind in needs:
                     self._record_needed(address, link, target)
                 if link_scoring is not None and address.score < FETCHED:
                     self._score_again(link_scoring, address, link, doc=doc, index=index, target=target)
             rows.append((address.url, link.text, accepted))
         return rows
+
+    def _begin_links(self, doc: Doc, count: int) -> None:
+        """Begin with the links of a document: how many of them may go first, and in which order."""
+        self._room = FIRST_SHARE if doc.tree is not None else count
+        self._sequence += count  # dfs: the first link of the newest page is the highest
+
+    def _bar(self, url: str, link: Link, bar: Verdict, target: Target, *, is_known: bool) -> None:
+        """Do not follow a link, though nothing is known against the address itself."""
+        if not is_known:
+            self._record_barred(url, link, bar, target)
+        if self._crawl_log.deep:
+            self._crawl_log.refusal(url, bar, source=target.url, link=link)
 
     def _judge_new(self, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target) -> bool:
         """Judge a URL that this worker does not know and put it into the batch; True if it is to be followed."""
@@ -152,31 +161,22 @@ class LinkFollower:
             return True
         level = link.kind in LEVEL
         depth = target.depth if level else target.depth + 1
-        if link.kind == "sitemap":
-            verdict = self._rules.judge_sitemap(url, host=host, level=target.hops + 1)
-        else:
-            verdict = self._rules.judge(url, depth=depth, host=host)
-        if not verdict.ok and self._crawl_log.deep:
-            self._crawl_log.refusal(url, verdict, source=target.url, link=link)
+        verdict = self._judge_link(url, link, target, host=host, depth=depth)
         news = self._is_news(address, url_hash, depth)
         needed = address.needed = link.kind in self._needs and verdict.ok
         if not news and not needed and (self._link_scoring is None or not verdict.ok):
             return verdict.ok
-        context = doc.context(index, self._mission.keep.context_chars) if verdict.ok else ""
-        link_score, policy_data = 0.0, b""
-        if self._link_scoring is not None and verdict.ok:
+        context, link_score, policy_data = "", 0.0, b""
+        if verdict.ok:
+            self._room -= 1
+            context = doc.context(index, self._mission.keep.context_chars)
+        if self._link_scoring is None:
+            link_score = self._guarded_quarry.score(link, doc) if self._guarded_quarry is not None else 0.0
+        elif verdict.ok:
             link_score, policy_data = self._link_scoring.score(link, doc, url=url, host=host, context=context)
             address.score, address.text = link_score, link.text
             if news:
                 self._link_scoring.record_new(link_score, host)
-        elif self._link_scoring is None and self._guarded_quarry is not None:
-            link_score = self._guarded_quarry.score(link, doc)
-        if verdict.ok:
-            self._room -= 1
-        if self._room < 0 or self._rules.repetition.is_dull(url, host):
-            score = DULL
-        else:
-            score = score_of(self._mission.order, depth=depth, sequence=self._sequence - index, link_score=link_score)
         self._batch.discoveries.append(
             Discovery(
                 url_hash=url_hash,
@@ -184,7 +184,7 @@ class LinkFollower:
                 host=host,
                 state=int(State.PENDING if verdict.ok else State.REJECTED),
                 reason=verdict.reason,
-                score=score,
+                score=self._order_of(url, host=host, depth=depth, index=index, link_score=link_score),
                 depth=depth,
                 hops=target.hops + 1 if level else 0,
                 parent=target.row,
@@ -197,6 +197,21 @@ class LinkFollower:
             )
         )
         return verdict.ok
+
+    def _judge_link(self, url: str, link: Link, target: Target, *, host: str, depth: int) -> Verdict:
+        if link.kind == "sitemap":
+            verdict = self._rules.judge_sitemap(url, host=host, level=target.hops + 1)
+        else:
+            verdict = self._rules.judge(url, depth=depth, host=host)
+        if not verdict.ok and self._crawl_log.deep:
+            self._crawl_log.refusal(url, verdict, source=target.url, link=link)
+        return verdict
+
+    def _order_of(self, url: str, *, host: str, depth: int, index: int, link_score: float) -> float:
+        """The score by which a new URL is loaded."""
+        if self._room < 0 or self._rules.repetition.is_dull(url, host):
+            return DULL
+        return score_of(self._mission.order, depth=depth, sequence=self._sequence - index, link_score=link_score)
 
     def _score_again(
         self, link_scoring: LinkScoring, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target
@@ -230,7 +245,9 @@ class LinkFollower:
             )
 
     def _record_needed(self, address: urls.Address, link: Link, target: Target) -> None:
-        """Tell the frontier of a known URL that a document is not whole without."""
+        """Tell the frontier, once, of a known URL that a document is not whole without."""
+        if address.needed:
+            return
         address.needed = True
         url = address.url
         self._batch.discoveries.append(

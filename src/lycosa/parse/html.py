@@ -282,26 +282,34 @@ def _add_other(e: Element, tag: str, page: ParsedPage) -> None:
     if tag == "area":
         text = _fold(e.attr("alt"))
     elif tag == "link":
-        relations = rel.split()
-        if not _RELATIONS.intersection(relations) or not _NO_RELATIONS.isdisjoint(relations):
+        kind = _name_relation(e, href, rel.split())
+        if not kind:
             return
-        mime = (e.attr("type") or "").strip().lower()
-        if mime.endswith("+oembed") or (mime == "application/json" and _WORDPRESS.search(href)):
-            return  # the page once more, for programs
         text = _fold(e.attr("title"))
-        if "canonical" in relations:
-            kind = "canonical"
+        if kind == "canonical":
             page.canonical = page.canonical or href
-        elif mime.startswith(_FEED_TYPES):
-            kind = "feed"
-        elif "sitemap" in relations and ("xml" in mime or ".xml" in href):  # else it is a page with that name
-            kind = "sitemap"
     elif (tag == "embed" or tag == "object") and _PLAYED.match(e.attr("type") or ""):
         return
     else:
         kind, text = "frame", _fold(e.attr("title"))
     page.links.append(Link(href, text, kind, rel))
     page.anchors.append(e)
+
+
+def _name_relation(e: Element, href: str, relations: list[str]) -> str:
+    """The kind of link that a <link> is; empty: none that is followed."""
+    if not _RELATIONS.intersection(relations) or not _NO_RELATIONS.isdisjoint(relations):
+        return ""
+    mime = (e.attr("type") or "").strip().lower()
+    if mime.endswith("+oembed") or (mime == "application/json" and _WORDPRESS.search(href)):
+        return ""  # the page once more, for programs
+    if "canonical" in relations:
+        return "canonical"
+    if mime.startswith(_FEED_TYPES):
+        return "feed"
+    if "sitemap" in relations and ("xml" in mime or ".xml" in href):  # else it is a page with that name
+        return "sitemap"
+    return "link"
 
 
 def _read_meta(e: Element, meta: _Meta) -> None:

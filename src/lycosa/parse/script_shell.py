@@ -11,6 +11,7 @@ import re
 
 from turbohtml import Element, Text
 
+from lycosa.model import Link
 from lycosa.parse.doc import Doc
 
 #: Links and characters that a shell may have (an imprint, "Loading, please wait"), when something tells what it is.
@@ -52,17 +53,7 @@ class _VisibleContent:
 
 def is_script_shell(doc: Doc) -> bool:
     """Whether scripts would have to run before there is anything to read or to follow."""
-    links = doc.links
-    # The <link>s of the head come first: a page whose middle and last link are anchors has many.
-    if len(links) > 4 * _LINKS and links[len(links) // 2].kind == "a" and links[-1].kind == "a":
-        return False
-    anchors = 0
-    for link in links:
-        if link.kind in _LINK_KINDS:
-            anchors += 1
-            if anchors > 2 * _LINKS:  # as many again may stand in <noscript>
-                return False
-    if doc.tree is None or doc.refresh is not None or len(doc.body) > _BYTES:
+    if _has_links(doc.links) or doc.tree is None or doc.refresh is not None or len(doc.body) > _BYTES:
         return False
     if b"<script" not in doc.body and b"<SCRIPT" not in doc.body:
         return False
@@ -77,6 +68,20 @@ def is_script_shell(doc: Doc) -> bool:
     if content.links or content.pictures:
         return False
     return not content.chars or (content.chars <= _FEW_CHARS and content.last.endswith(_COMING))
+
+
+def _has_links(links: list[Link]) -> bool:
+    """Whether a page has more links than a shell may have."""
+    # The <link>s of the head come first: a page whose middle and last link are anchors has many.
+    if len(links) > 4 * _LINKS and links[len(links) // 2].kind == "a" and links[-1].kind == "a":
+        return True
+    anchors = 0
+    for link in links:
+        if link.kind in _LINK_KINDS:
+            anchors += 1
+            if anchors > 2 * _LINKS:  # as many again may stand in <noscript>
+                return True
+    return False
 
 
 def _read_visible(root: Element) -> _VisibleContent | None:

@@ -7,6 +7,7 @@ Unlike there, HTML or XML that is announced as plain text, or as anything else, 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 #: Where the first element is looked for; licences and entity lists may stand before it.
 _MARKUP_BYTES = 65536
@@ -143,6 +144,17 @@ def is_xml(essence: str) -> bool:
     return essence.endswith("+xml") or essence in _XML
 
 
+class _Root(NamedTuple):
+    """How markup begins; what is not there is empty."""
+
+    name: bytes  # of the first element, in lower case
+    written: bytes  # its name as it stands there
+    prefix: bytes
+    rest: bytes  # of its tag
+    doctype: bytes  # in lower case
+    is_declared: bool  # <?xml
+
+
 def _sniff_markup(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
     """What begins with "<"."""
     prolog = _PROLOG.match(lead)
@@ -151,24 +163,39 @@ def _sniff_markup(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
     if prolog is None or not (prolog["name"] or prolog["doctype"] or prolog["xml"]):
         comment = essence in _VAGUE and lead.startswith(b"<!--")
         return ("html", "text/html") if comment else _sniff_text(essence, lead, body)
-    prefix = prolog["prefix"] or b""
-    name = (prolog["name"] or b"").lower()
-    rest = prolog["rest"] or b""
-    doctype = (prolog["doctype"] or b"").lower()
+    return _sniff_root(essence, _read_root(prolog), body) or _sniff_text(essence, lead, body)
+
+
+def _sniff_root(essence: str, root: _Root, body: bytes) -> tuple[str, str] | None:
+    """What the first element tells, and what stands before it; None: nothing, it is text."""
     announced = is_xml(essence)
-    kind = _name_kind(name, rest, announced or prolog["xml"] is not None)
+    kind = _name_kind(root.name, root.rest, announced or root.is_declared)
     if kind:
-        return kind, essence if announced else _FEED_MIMES.get(name, "application/xml")
-    if doctype == b"html" or (name == b"html" and not prefix):
-        written = prolog["xml"] is not None or b"http://www.w3.org/1999/xhtml" in rest
-        return ("xhtml", _XHTML) if announced or (written and essence != "text/html") else ("html", "text/html")
-    html = not prefix and (name in _HTML_NAMES or (name in (b"svg", b"math") and b"xmlns" not in rest))
-    html = html and not doctype and (prolog["xml"] is None or essence == "text/html")
-    if announced or (not html and (doctype or prolog["xml"] or _looks_xml(prefix, prolog["name"], rest, body))):
-        return "xml", essence if announced else _xml_mime(name)
+        return kind, essence if announced else _FEED_MIMES.get(root.name, "application/xml")
+    if root.doctype == b"html" or (root.name == b"html" and not root.prefix):
+        return ("xhtml", _XHTML) if announced or _is_written_as_xml(root, essence) else ("html", "text/html")
+    html = _may_begin_page(root, essence)
+    if announced or (not html and (root.doctype or root.is_declared or _looks_xml(root, body))):
+        return "xml", essence if announced else _xml_mime(root.name)
     if html and (essence == "text/html" or not essence.startswith("text/")) and not _is_script(essence):
         return "html", "text/html"
-    return _sniff_text(essence, lead, body)
+    return None
+
+
+def _read_root(prolog: re.Match[bytes]) -> _Root:
+    written, prefix, rest, doctype = (prolog[part] or b"" for part in ("name", "prefix", "rest", "doctype"))
+    return _Root(written.lower(), written, prefix, rest, doctype.lower(), prolog["xml"] is not None)
+
+
+def _is_written_as_xml(root: _Root, essence: str) -> bool:
+    return essence != "text/html" and (root.is_declared or b"http://www.w3.org/1999/xhtml" in root.rest)
+
+
+def _may_begin_page(root: _Root, essence: str) -> bool:
+    """Whether an element, other than <html>, may be the first of a page."""
+    if root.prefix or root.doctype or (root.is_declared and essence != "text/html"):
+        return False
+    return root.name in _HTML_NAMES or (root.name in (b"svg", b"math") and b"xmlns" not in root.rest)
 
 
 def _is_page(lead: bytes) -> bool:
@@ -214,13 +241,13 @@ def _name_kind(name: bytes, rest: bytes, written: bool) -> str:
     return ""
 
 
-def _looks_xml(prefix: bytes, name: bytes | None, rest: bytes, body: bytes) -> bool:
+def _looks_xml(root: _Root, body: bytes) -> bool:
     """Whether an element that HTML does not know begins an XML document: it has a namespace, or closes at the end."""
-    if name is None:
+    if not root.written:
         return False
-    if b"xmlns" in rest or rest.endswith(b"/"):
+    if b"xmlns" in root.rest or root.rest.endswith(b"/"):
         return True
-    tag = (prefix + b":" if prefix else b"") + name
+    tag = (root.prefix + b":" if root.prefix else b"") + root.written
     return re.search(rb"</" + re.escape(tag) + rb"\s*>\s*(?:<!--[^<>]*-->\s*)?$", body[-256 - len(tag) :]) is not None
 
 

@@ -6,7 +6,7 @@ whole or not there: the target is one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -218,9 +218,8 @@ def _send(connection: psycopg.Connection, table: CopiedTable, rows: Iterable[tup
     columns = [*table.columns, *(["part"] if table.key else [])]
     types = [*table.types, *(["int2"] if table.key else [])]
     key = table.columns.index(table.key) if table.key else -1
-    bools = [i for i, kind in enumerate(table.types) if kind == "bool"]
-    texts = [i for i, kind in enumerate(table.types) if kind == "text"]
-    empty = [i for i, column in enumerate(table.columns) if column in _NULL_TEXTS or column == "lore"]
+    part_of = _PART_OF.get(table.key)
+    mend = _make_mender(table)
     statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
         sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, columns))
     )
@@ -229,23 +228,39 @@ def _send(connection: psycopg.Connection, table: CopiedTable, rows: Iterable[tup
         copy.set_types(types)
         for row in rows:
             values = list(row)
-            for i in bools:
-                values[i] = bool(values[i])
-            for i in texts:
-                if values[i] is not None:
-                    values[i] = str(values[i]).replace("\0", "?")
-            for i in empty:
-                if values[i] is None:
-                    values[i] = b"" if table.types[i] == "bytea" else ""
-            if table.key == "host":
-                values.append(_part_of_host(values[key]))
-            elif table.key == "n":
-                values.append(values[key] >> NUMBER_BITS)
-            elif table.key == "digest":
-                values.append(values[key][0])
+            mend(values)
+            if part_of is not None:
+                values.append(part_of(values[key]))
             copy.write_row(values)
             count += 1
     return count
+
+
+#: By the column that it depends on, the partition of a row.
+_PART_OF: dict[str, Callable[[Any], int]] = {
+    "host": lambda host: _part_of_host(host),
+    "n": lambda n: int(n) >> NUMBER_BITS,
+    "digest": lambda digest: int(digest[0]),
+}
+
+
+def _make_mender(table: CopiedTable) -> Callable[[list[Any]], None]:
+    """Makes of the values of a row, in their place, such as the columns of the database take."""
+    bools = [i for i, kind in enumerate(table.types) if kind == "bool"]
+    texts = [i for i, kind in enumerate(table.types) if kind == "text"]
+    empty = [i for i, column in enumerate(table.columns) if column in _NULL_TEXTS or column == "lore"]
+
+    def mend(values: list[Any]) -> None:
+        for i in bools:
+            values[i] = bool(values[i])
+        for i in texts:
+            if values[i] is not None:
+                values[i] = str(values[i]).replace("\0", "?")
+        for i in empty:
+            if values[i] is None:
+                values[i] = b"" if table.types[i] == "bytea" else ""
+
+    return mend
 
 
 def _send_counters(connection: psycopg.Connection, source: apsw.Connection) -> None:

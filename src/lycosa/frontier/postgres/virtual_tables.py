@@ -58,6 +58,14 @@ _FEW = 2000  # rows of an index that come in one answer
 
 #: Costs as SQLite's planner compares them: one for a row that comes with others.
 _LOOKUP_COST, _INDEX_ROW_COST, _STATEMENT_COST = 1.5, 4.0, 60.0
+#: By table, the columns whose values name one row, how it is read by them, and what that costs.
+_ROW_KEYS: dict[str, tuple[tuple[set[str], str, float], ...]] = {
+    "host": (({"host"}, "host", _LOOKUP_COST), ({"name"}, "name", _STATEMENT_COST)),
+    "content": (({"digest"}, "digest", _LOOKUP_COST),),
+    "holder": (({"digest"}, "digest", _LOOKUP_COST),),
+    "known": (({"host", "id"}, "index", _STATEMENT_COST),),
+    "url": (({"host", "id"}, "index", _STATEMENT_COST), ({"url"}, "url", _STATEMENT_COST)),
+}
 
 
 class SentCondition(Struct, frozen=True):
@@ -176,18 +184,11 @@ class VirtualTable:
         equal = {table.columns[one.column].name: one for one in conditions if one.operator == _EQ}
         if self._by_number(equal):
             return "number", _LOOKUP_COST, 1.0 if table.name in ("url", "content", "lastmod") else 2.0
-        if table.name == "host" and "host" in equal:
-            return "host", _LOOKUP_COST, 1.0
-        if table.name == "host" and "name" in equal:
-            return "name", _STATEMENT_COST, 1.0
+        for names, way, cost in _ROW_KEYS.get(table.name, ()):
+            if names <= equal.keys():
+                return way, cost, 1.0
         if table.name == "host" and any(one.operator == _GLOB for one in conditions):
             return "name", _STATEMENT_COST + count, max(1.0, count / 50)
-        if table.name in ("content", "holder") and "digest" in equal:
-            return "digest", _LOOKUP_COST, 1.0
-        if table.name in ("url", "known") and {"host", "id"} <= set(equal):
-            return "index", _STATEMENT_COST, 1.0
-        if table.name == "url" and "url" in equal:
-            return "url", _STATEMENT_COST, 1.0
         share = math.prod(0.1 if one.operator in (_EQ, _GLOB) else 0.3 for one in conditions)
         if table.indexed and table.indexed[0] in equal:
             rows = self._rows_of_index(equal, count)
@@ -232,6 +233,12 @@ class VirtualTable:
             number = self._numbered[plan] = len(self.plans)
             self.plans.append(plan)
         return number
+
+
+def _without_last(rows: list[Row], begin: int, end: int, *, descending: bool) -> tuple[list[Row], int, int]:
+    """Rows that a limit cut off without those of the last number, of which some may lack; and the window they fill."""
+    last = rows[-1][-1]
+    return [row for row in rows if row[-1] != last], *((last + 1, end) if descending else (begin, last - 1))
 
 
 class VirtualCursor:
@@ -435,10 +442,8 @@ class VirtualCursor:
             begin, end = (max(low, high - width + 1), high) if plan.is_descending else (low, min(high, low + width - 1))
             most = 4 * wanted if end > begin else 0
             rows = self._window(begin, end, most, where, sent, descending=plan.is_descending)
-            if most and len(rows) == most:  # there are more: those of the last number may lack some
-                last = rows[-1][-1]
-                rows = [row for row in rows if row[-1] != last]
-                begin, end = (last + 1, end) if plan.is_descending else (begin, last - 1)
+            if most and len(rows) == most:  # there are more
+                rows, begin, end = _without_last(rows, begin, end, descending=plan.is_descending)
                 width = max(1, (end - begin + 1) // 2) if rows else 1
             elif len(rows) < wanted // 2:
                 width = min(4 * width, widest)

@@ -152,6 +152,18 @@ class _Folder:
         self.length = 0
         self.runs: set[int] | None = None
 
+    def grow(self, kin: set[str], fresh: list[str]) -> None:
+        """Learn from a page that the folder brought forth itself how many new ones of its `kin` each leads to."""
+        more = sum(keys_of(one)[0] in kin for one in fresh)
+        self.bred += 1
+        self.growth += (more - self.growth) / min(self.bred, _GROWTH_PAGES)
+
+    def charge_above(self, *, wholly: bool) -> None:
+        """Count a repetition with the folders above; `wholly`: it says nothing new at all."""
+        for one in self.above:
+            if one is not self:
+                one.run += one.worth if wholly else 1
+
 
 class _Suspect(NamedTuple):
     """A page that brought nothing new but perhaps numbers, or looks so."""
@@ -200,19 +212,10 @@ class Repetition:
             self._suspect(target.row, folder, lineage)
         news = News.NOTHING
         if not repeated:
-            sampled = bool(self._samples) and target.url in self._samples
-            watched = bool(folder.run or site.echoes >= _ECHOES or sampled)
-            if not watched and folder.pages < (folder.next_met if met else folder.next):
+            seen = self._look(folder, page, target, met=met)
+            if seen is None:
                 return
-            found_news = self._find_news(folder, page, target.url, met=met, wholly=met or watched)
-            if found_news is None:
-                return
-            news = found_news
-            if news == News.TEXT:
-                self._end_run(folder)
-                if sampled:
-                    self._reopen(target.url, host)
-                return
+            news = seen
             self._suspect(target.row, folder, lineage, numbered=news == News.NUMBERS)
         site.echoes += 1
         if parent is None:
@@ -221,6 +224,20 @@ class Repetition:
         if news == News.NUMBERS and not bred and parent.numbered:
             self._end_run(parent.lineage[0])
         self._count(folder, lineage, target.url, news=news, bred=bred, repeated=repeated, found=found)
+
+    def _look(self, folder: _Folder, page: Readable, target: Target, *, met: bool) -> News | None:
+        """Look at a page, if it is time to; None where it is not, or where the page is no repetition."""
+        sampled = bool(self._samples) and target.url in self._samples
+        watched = bool(folder.run or folder.above[0].echoes >= _ECHOES or sampled)
+        if not watched and folder.pages < (folder.next_met if met else folder.next):
+            return None
+        news = self._find_news(folder, page, target.url, met=met, wholly=met or watched)
+        if news != News.TEXT:
+            return news
+        self._end_run(folder)
+        if sampled:
+            self._reopen(target.url, target.host)
+        return None
 
     def drain_news(self) -> bool:
         """Whether a folder was spent since the last call."""
@@ -407,17 +424,22 @@ class Repetition:
         says_nothing = news == News.NOTHING or endless
         counts = says_nothing or bred or "?" in url
         if bred and not repeated:
-            kin = {one.key for one in lineage}
-            more = sum(keys_of(one)[0] in kin for one in fresh)
-            folder.bred += 1
-            folder.growth += (more - folder.growth) / min(folder.bred, _GROWTH_PAGES)
+            folder.grow({one.key for one in lineage}, fresh)
         if bred or repeated or endless:
-            folder.run += folder.worth if says_nothing and (bred or endless) else 1
-            if folder.run * _DULL >= folder.bound:
-                self._dull.setdefault(folder.host, set()).add(folder.key)
-        for one in (folder, *folder.above):
-            if counts and fresh and one is not folder:
-                one.run += one.worth if says_nothing else 1
+            self._lengthen_run(folder, by=folder.worth if says_nothing and (bred or endless) else 1)
+        if counts and fresh:
+            folder.charge_above(wholly=says_nothing)
+        self._spend_full((folder, *folder.above))
+
+    def _lengthen_run(self, folder: _Folder, *, by: int) -> None:
+        """Count a repetition of a folder, which may be dull from now on."""
+        folder.run += by
+        if folder.run * _DULL >= folder.bound:
+            self._dull.setdefault(folder.host, set()).add(folder.key)
+
+    def _spend_full(self, folders: Iterable[_Folder]) -> None:
+        """Spend those of these folders whose run is as long as it may be."""
+        for one in folders:
             if one.run >= one.bound and one.growth >= _GROWTH and one.key not in self._load(one.host):
                 self._spend(one)
 
