@@ -182,7 +182,7 @@ class LinkFollower:
                 url_hash=url_hash,
                 url=url,
                 host=host,
-                state=int(State.PENDING if verdict.ok else State.REJECTED),
+                state=_state_of(verdict),
                 reason=verdict.reason,
                 score=self._order_of(url, host=host, depth=depth, index=index, link_score=link_score),
                 depth=depth,
@@ -309,7 +309,7 @@ class LinkFollower:
                 url_hash=url_hash,
                 url=url,
                 host=host,
-                state=int(State.PENDING if verdict.ok else State.REJECTED),
+                state=_state_of(verdict),
                 reason=verdict.reason,
                 score=score_of(
                     self._mission.order, depth=target.depth, sequence=self._sequence, link_score=target.score
@@ -339,7 +339,7 @@ class LinkFollower:
                     url_hash=urls.url_id(url),
                     url=url,
                     host=host,
-                    state=int(State.PENDING if verdict.ok else State.REJECTED),
+                    state=_state_of(verdict),
                     reason=verdict.reason,
                     score=0.0 if self._link_scoring is None else SITEMAP,
                     via="sitemap",
@@ -356,6 +356,10 @@ class LinkFollower:
         """Widen the scope: a seed that redirects opens the place it moved to."""
         if self._rules.scope.widen(seeds):
             self.resolver.forget()
+
+
+def _state_of(verdict: Verdict) -> int:
+    return int(State.PENDING if verdict.ok else State.REJECTED)
 
 
 def _header_links(value: str) -> list[Link]:
