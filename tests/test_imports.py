@@ -51,6 +51,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "judge.priority", "output", "parse",
     ),
     "derived": (*GROUND, "collection", "frontier.sqlite", "judge.admission", "text"),
+    "graph": (*GROUND, "collection", "output"),
     "extract": (
         *GROUND, "archive", "collection", "config", "fetch", "frontier.sqlite", "output", "parse", "quarry",
     ),
@@ -69,9 +70,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *GROUND, "collection", "config", "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission",
         "judge.priority", "output", "parse", "quarry",
     ),
-    "export": (*GROUND, "archive", "collection", "config", "derived", "explain", "frontier", "output"),
+    "export": (*GROUND, "archive", "collection", "config", "derived", "explain", "frontier", "graph", "output"),
     "analysis": (
-        *GROUND, "collection", "derived", "config", "export", "extract", "frontier.sqlite", "output", "parse",
+        *GROUND, "collection", "derived", "config", "export", "extract", "frontier.sqlite", "graph", "output", "parse",
     ),
     "lists": (*GROUND, "collection", "derived", "frontier.sqlite", "output"),
     "crawler": (

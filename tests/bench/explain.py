@@ -35,8 +35,10 @@ print(sum(1 for _ in list_inlinks(Collection(a).database)), 'links')""",
     "inlinks of one": "print(sum(1 for _ in Collection(a).inlinks('http://h0.test/0')), 'links')",
     "graph of hosts": "print(sum(1 for _ in Collection(a).graph(by='host')), 'edges')",
     "graphml": """
-from lycosa.export.graphml import write_graphml
-with open(c.with_name('g.graphml'), 'w') as out: print(write_graphml(Collection(a).database, out), 'edges')""",
+from lycosa.export.web_graph import opened_graph
+from lycosa.graph.files import write_graphml
+with open(c.with_name('g.graphml'), 'w') as out, opened_graph(Collection(a).database) as g:
+    print(write_graphml(g, out), 'edges')""",
     "why": "w = Collection(a)\nfor n in range(200): w.why(f'http://h{n % 100}.test/{n}')",
 }  # fmt: skip
 

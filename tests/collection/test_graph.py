@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from lycosa import Collection, urls
 from lycosa.cli.main import main
 from lycosa.collection import graph
-from lycosa.export.graphml import write_graphml
+from lycosa.export.web_graph import opened_graph
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from lycosa.graph.files import write_graphml
 from lycosa.model import Batch, Discovery, Outcome, PageRow, State
 
 AT = 1_700_000_000.0
@@ -105,7 +106,8 @@ def test_the_graph_of_hosts_and_domains(collection: Collection, spill: int, monk
 def test_graphml_is_well_formed_and_whole(collection: Collection, by: graph.By) -> None:
     """Every edge of the listing is in it, between nodes that it names before, also for a target that has no row."""
     out = io.StringIO()
-    count = write_graphml(collection.database, out, by=by)
+    with opened_graph(collection.database, by=by) as made:
+        count = write_graphml(made, out)
     tree = ElementTree.fromstring(out.getvalue().encode())
     key = "n_url" if by == "page" else "n_name"
     names = {node.get("id"): node.findtext(f"{NS}data[@key='{key}']") for node in tree.iter(f"{NS}node")}

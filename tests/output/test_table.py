@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from lycosa.errors import UsageError
-from lycosa.output.table import FORMATS, Format, printable, write
+from lycosa.output.plain import printable
+from lycosa.output.table import FORMATS, Format, write
 
 
 class Terminal(io.StringIO):

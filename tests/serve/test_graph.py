@@ -10,7 +10,7 @@ import pytest
 from support.looked_at_web import make_looked_at
 from support.serve_client import ServeClient, serving
 
-from lycosa.collection.property_graph import NodeTable, PropertyGraph, RelationTable
+from lycosa.graph.properties import NodeTable, PropertyGraph, RelationTable
 from lycosa.serve.graph_data import read_property_graph
 from lycosa.serve.graph_layout import lay_out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lycosa.collection import cypher
+from lycosa.graph import cypher
 from lycosa.serve.query_process import Ask, QueryTask, open_query
 
 

@@ -1,20 +1,17 @@
-"""Dependency graph: the typed links between documents, as rows or as GraphML for other programs."""
+"""Dependency graph: the typed links between documents, as rows or as a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TextIO
-from xml.sax.saxutils import escape, quoteattr
+from typing import Any
 
 import apsw
 
 from lycosa.analysis.conditions import Condition
-from lycosa.output.table import printable
+from lycosa.graph.properties import ColumnType, GraphRow, NodeTable, PropertyGraph, RelationTable
 
 COLUMNS = ("source", "source_kind", "link", "href", "target", "target_kind", "found", "how")
-_NODE_KEYS = ("url", "kind", "root", "namespace", "bytes", "closure", "validity")
-_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
-
+_NODE_COLUMNS = ("id", "url", "kind", "root", "namespace", "bytes", "closure", "validity")
 _EDGES = """
 SELECT source.url, source.kind, link.kind, link.href, coalesce(target.url, nullif(link.target, ''), link.href),
        coalesce(target.kind, ''), link.found IS NOT NULL, link.how
@@ -27,6 +24,9 @@ SELECT id, {} FROM document WHERE id IN (SELECT document FROM link WHERE strong 
 _LINKS = """
 SELECT link.document, link.found, coalesce(nullif(link.target, ''), link.href), link.kind FROM link
 WHERE strong AND document IN (SELECT id FROM document WHERE {}) ORDER BY document, nth"""
+_MISSING = """
+SELECT DISTINCT coalesce(nullif(link.target, ''), link.href) FROM link
+WHERE strong AND found IS NULL AND document IN (SELECT id FROM document WHERE {}) ORDER BY 1"""
 
 
 def list_edges(db: apsw.Connection, condition: Condition) -> Iterator[tuple[Any, ...]]:
@@ -34,34 +34,24 @@ def list_edges(db: apsw.Connection, condition: Condition) -> Iterator[tuple[Any,
     yield from db.execute(_EDGES.format(condition.sql), condition.values)
 
 
-def write_graphml(db: apsw.Connection, condition: Condition, out: TextIO) -> int:
-    """Write the links as GraphML; targets that are missing are nodes of kind "missing". Returns the number of edges."""
-    out.write(_HEAD)
-    for name in _NODE_KEYS:
-        kind = "int" if name == "bytes" else "string"
-        out.write(f'<key id="n_{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n')
-    out.write('<key id="e_link" for="edge" attr.name="link" attr.type="string"/>\n<graph edgedefault="directed">\n')
-    columns = ", ".join(_NODE_KEYS)
-    for number, *values in db.execute(_NODES.format(condition.sql, columns), condition.values):
-        _put_node(out, f"d{number}", dict(zip(_NODE_KEYS, values, strict=True)))
-    missing: dict[str, int] = {}
-    edges = 0
-    for source, found, target, kind in db.execute(_LINKS.format(condition.sql), condition.values):
-        if found is None and target not in missing:
-            missing[target] = len(missing) + 1
-            _put_node(out, f"m{missing[target]}", {"url": target, "kind": "missing"})
-        end = f"d{found}" if found is not None else f"m{missing[target]}"
-        edges += 1
-        out.write(f'<edge source="d{source}" target="{end}"><data key="e_link">{_clean(kind)}</data></edge>\n')
-    out.write("</graph>\n</graphml>\n")
-    return edges
+def make_graph(db: apsw.Connection, condition: Condition) -> PropertyGraph:
+    """The links of the chosen documents as a graph; targets that are missing are nodes of kind "missing"."""
+    chosen, values = condition
+    missing = {target: f"m{nth}" for nth, (target,) in enumerate(db.execute(_MISSING.format(chosen), values), start=1)}
 
+    def nodes() -> Iterator[GraphRow]:
+        for number, *told in db.execute(_NODES.format(chosen, ", ".join(_NODE_COLUMNS[1:])), values):
+            yield f"d{number}", *(value or None for value in told)
+        for target, number in missing.items():
+            yield number, target, "missing", *[None] * (len(_NODE_COLUMNS) - 3)
 
-def _put_node(out: TextIO, name: str, values: dict[str, Any]) -> None:
-    data = "".join(f'<data key="n_{key}">{_clean(str(value))}</data>' for key, value in values.items() if value)
-    out.write(f"<node id={quoteattr(name)}>{data}</node>\n")
+    def links() -> Iterator[GraphRow]:
+        for source, found, target, kind in db.execute(_LINKS.format(chosen), values):
+            yield f"d{source}", missing[target] if found is None else f"d{found}", kind
 
-
-def _clean(text: str) -> str:
-    """XML 1.0 has no control characters."""
-    return escape(printable(text))
+    columns: dict[str, ColumnType] = {name: "INT64" if name == "bytes" else "STRING" for name in _NODE_COLUMNS}
+    return PropertyGraph(
+        (NodeTable("Document", columns, nodes),),
+        (RelationTable("Needs", "Document", "Document", {"link": "STRING"}, links),),
+        state="",
+    )

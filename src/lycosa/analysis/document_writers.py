@@ -18,6 +18,7 @@ from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.export import core_writers, files
 from lycosa.export.definition import Written
+from lycosa.graph.files import write_graphml
 from lycosa.output.destination import check_form, opened, opened_bytes
 from lycosa.output.table import write
 from lycosa.output.wording import counted
@@ -65,7 +66,7 @@ def write_dependencies(collection: Collection, target: str, options: DependencyO
         if options.format == "graphml" or (options.format is None and target.lower().endswith(".graphml")):
             check_form(target, "graphml")
             with opened(target, "jsonl") as (out, _):
-                return Written(counted(dependencies.write_graphml(selection.db, condition, out), "link"))
+                return Written(counted(write_graphml(dependencies.make_graph(selection.db, condition), out), "link"))
         with opened(target, options.format) as (out, chosen_format):
             rows = dependencies.list_edges(selection.db, condition)
             return Written(counted(write(rows, dependencies.COLUMNS, out, form=chosen_format, raw=options.raw), "link"))

@@ -58,7 +58,7 @@ def analyse(
     from lycosa.analysis.run import AnalysisOptions, analyse_collection
     from lycosa.analysis.summary import format_summary
     from lycosa.extract.executor_choice import check_place_of_work
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     check_place_of_work(on)
     imported = _import(mission, Path(source), collection, quiet=quiet) if source and not _is_known(source) else None

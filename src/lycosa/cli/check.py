@@ -48,7 +48,8 @@ def _write_rules(command_line: CommandLine, form: str | None) -> None:
     from lycosa.config.seeds import read_seeds
     from lycosa.extract.quarry_loader import load_quarry
     from lycosa.judge.admission.rules import Rules
-    from lycosa.output.table import printable, write
+    from lycosa.output.plain import printable
+    from lycosa.output.table import write
     from lycosa.quarry import url_judge
 
     mission = command_line.loaded.mission

@@ -152,7 +152,7 @@ def _finish_round(
     report: CrawlReport, mission: Mission, *, output: str | None, given: GivenOptions, quiet: bool
 ) -> int:
     """Print the report of a round, and do what is asked for after it; returns the exit code of what was written."""
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     code, ended_well = 0, report.exit_code in (0, 5)
     if not quiet:
@@ -194,7 +194,7 @@ def _run_after_round(mission: Mission, given: GivenOptions, *, quiet: bool) -> N
 def _write_exports(mission: Mission, *, quiet: bool) -> int:
     """Write mirror and index; returns their exit code, as the crawl itself went well whatever becomes of them."""
     from lycosa.export.files import write_requested_exports
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     try:
         notes, lost = write_requested_exports(mission)
@@ -235,7 +235,7 @@ def _write_plan(mission: Mission) -> int:
 
 def _print_failures(seeds: dict[str, str]) -> None:
     """Print on standard error why nothing could be fetched, seed by seed."""
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     shown = [f"  {printable(seed)}: {printable(_explain(why))}" for seed, why in list(seeds.items())[:20]]
     more = [f"  and {len(seeds) - 20} more"] if len(seeds) > 20 else []

@@ -63,7 +63,7 @@ def extract(
     """
     from lycosa.extract.executor_choice import check_place_of_work
     from lycosa.extract.run import ExtractOptions, extract_collection, extract_files
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     options = ExtractOptions(workers=workers, on=on, again=again, retry=retry, quiet=quiet)
     named = find_mission(files[0]) if files and _names_mission(files[0]) else None

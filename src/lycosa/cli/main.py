@@ -237,7 +237,7 @@ def _open_streams() -> None:
 
 
 def _complain(sentence: str, *, code: int) -> int:
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     lines = [printable(line) for line in sentence.split("\n")]
     print("lycosa: " + "\n  ".join(lines), file=sys.stderr)

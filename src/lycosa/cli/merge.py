@@ -37,7 +37,7 @@ def merge(collections: tuple[str, ...], into: str | None, copy: bool, form: str 
     """
     import msgspec
 
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
     from lycosa.repair.merge import merge_collections
 
     check_ending(into or "-")

@@ -139,7 +139,8 @@ def _write_clusters(collection: str, output: str, *, form: str | None) -> None:
 
     from lycosa.analysis.store import open_readonly
     from lycosa.analysis.summary import describe_collections, draw_counts
-    from lycosa.output.table import printable, write
+    from lycosa.output.plain import printable
+    from lycosa.output.table import write
 
     with closing(open_readonly(Path(collection))) as db, opened(output, form) as (out, chosen_format):
         if chosen_format == "table":

@@ -97,7 +97,7 @@ def _quote(word: str) -> str:
 def _write_hits(hits: Iterable[Hit], out: TextIO) -> None:
     """Write hits for people: address, kind and title, then the snippet with the words of the question in bold."""
     from lycosa.analysis.search import MARK
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     bold, plain = ("\x1b[1m", "\x1b[0m") if out.isatty() else ("", "")
     for hit in hits:

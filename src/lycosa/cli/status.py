@@ -31,7 +31,7 @@ def status(collection: str, form: str | None) -> None:
 
     from lycosa.collection.reading_source import find_shared
     from lycosa.crawler.cluster_status import format_cluster_status, format_collection_metrics, read_cluster_status
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     folder = Path(collection)
     form = form or ("text" if sys.stdout.isatty() else "jsonl")

@@ -200,7 +200,7 @@ def _themes(concept: Concept, concepts: list[Concept], *, groups: list[Group], l
 
 def _print_concept(concept: Concept, concepts: list[Concept], *, groups: list[Group], language: str) -> None:
     """Print one concept for people."""
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     lines = [f"{concept.label(language)}  {concept.uri}"]
     definition = concept.definition.get(language) or concept.definition.get("en", "")

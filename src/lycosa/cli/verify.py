@@ -29,7 +29,7 @@ def verify(collection: str, repair: bool, form: str | None) -> int:
     import msgspec
 
     from lycosa.collection.reading_source import pin_to_copy
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
     from lycosa.repair.verify import verify as verify_collection
 
     pin_to_copy(Path(collection))

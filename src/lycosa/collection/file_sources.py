@@ -23,7 +23,7 @@ from lycosa import urls
 from lycosa.archive.reader import iter_records
 from lycosa.errors import UsageError
 from lycosa.fetch.decode import decode
-from lycosa.output.table import printable
+from lycosa.output.plain import printable
 from lycosa.output.wording import counted
 
 #: Hosts that cannot exist (RFC 2606): files have addresses below them, so that links between files lead to files.

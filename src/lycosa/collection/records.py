@@ -17,7 +17,8 @@ from msgspec import Raw, Struct
 from lycosa import urls
 from lycosa.collection import database
 from lycosa.collection.database import Row
-from lycosa.output.table import Format, Value, printable, write
+from lycosa.output.plain import printable
+from lycosa.output.table import Format, Value, write
 
 #: More keys than this are no columns: the data then stands in one, as JSON.
 _COLUMNS_MAX = 200

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from lycosa.explain.why import Host, PathStep, UrlFate, Why
-from lycosa.output.table import printable
+from lycosa.output.plain import printable
 from lycosa.output.wording import counted
 from lycosa.reasons import explain
 

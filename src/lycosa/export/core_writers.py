@@ -12,7 +12,7 @@ from lycosa.collection.collection import Collection
 from lycosa.collection.graph import list_inlinks
 from lycosa.collection.listing import List, RowFilter, list_rows
 from lycosa.collection.records import RecordFilter
-from lycosa.export import files, graphml
+from lycosa.export import files, web_graph
 from lycosa.export.core_exports import (
     GraphOptions,
     InlinkOptions,
@@ -23,6 +23,7 @@ from lycosa.export.core_exports import (
     UrlListOptions,
 )
 from lycosa.export.definition import NoOptions, Written
+from lycosa.graph.files import write_graphml
 from lycosa.output.destination import check_form, check_place, opened, opened_bytes
 from lycosa.output.table import write
 from lycosa.output.wording import counted
@@ -104,8 +105,11 @@ def write_graph(collection: Collection, target: str, options: GraphOptions) -> W
     nodes = options.by
     if options.format == "graphml" or (options.format is None and target.lower().endswith(".graphml")):
         check_form(target, "graphml")
-        with opened(target, "jsonl") as (out, _):
-            count = graphml.write_graphml(collection.database, out, by=nodes, host=options.host)
+        with (
+            opened(target, "jsonl") as (out, _),
+            web_graph.opened_graph(collection.database, by=nodes, host=options.host) as graph,
+        ):
+            count = write_graphml(graph, out)
         return Written(counted(count, "edge"))
     rows = (
         (edge.source, edge.target, edge.links, edge.text, int(edge.accepted), edge.kind)

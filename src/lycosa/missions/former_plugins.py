@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from lycosa.analysis.analyzer import Analyzer
     from lycosa.collection.collection import Collection
-    from lycosa.collection.property_graph import PropertyGraph
     from lycosa.export.definition import Export
+    from lycosa.graph.properties import PropertyGraph
     from lycosa.output.table import Format
     from lycosa.quarry import Quarry
 

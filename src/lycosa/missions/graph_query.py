@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.collection import cypher
 from lycosa.collection.collection import Collection
+from lycosa.graph import cypher
 from lycosa.missions.registry import graph_of
 from lycosa.process import apart
 

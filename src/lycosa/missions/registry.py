@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from lycosa.analysis.analyzer import Analyzer
     from lycosa.collection.collection import Collection
-    from lycosa.collection.property_graph import PropertyGraph
     from lycosa.config.settings import Mission
+    from lycosa.graph.properties import PropertyGraph
     from lycosa.missions.api import RecordHistory
 
 T = TypeVar("T")
@@ -155,7 +155,7 @@ def graph_of(collection: Collection) -> Iterator[PropertyGraph]:
             with found as graph:
                 yield graph
             return
-    from lycosa.collection.property_graph import web_graph
+    from lycosa.graph.properties import web_graph
 
     yield web_graph(collection)
 

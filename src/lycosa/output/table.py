@@ -14,6 +14,7 @@ from typing import Literal, TextIO
 import msgspec
 
 from lycosa.errors import UsageError
+from lycosa.output.plain import printable
 
 Format = Literal["jsonl", "csv", "tsv", "parquet", "table"]
 FORMATS: tuple[Format, ...] = ("jsonl", "csv", "tsv", "parquet", "table")
@@ -28,13 +29,6 @@ _NARROWEST = 10
 _NARROWEST_FIRST = 40  # an address of ten characters tells nothing
 #: Rows looked at before the widths of a table are fixed, so that a listing of any length needs little memory.
 _SAMPLE = 1000
-
-
-def printable(text: str) -> str:
-    """The text without control, escape and direction characters; white space of any kind becomes a blank."""
-    if text.isprintable():
-        return text
-    return "".join(mark if mark.isprintable() else " " for mark in text if mark.isprintable() or mark.isspace())
 
 
 def write(

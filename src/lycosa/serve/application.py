@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 
 from lycosa.errors import BeingMade, LycosaError
 from lycosa.extract.quarry_loader import only_missions
-from lycosa.output.table import printable
+from lycosa.output.plain import printable
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.error_pages import BadForm, describe_error, describe_status
 from lycosa.serve.mission_pages import MissionFiles, Tab, mission_tabs, page_tabs

@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.collection.collection import Collection
-from lycosa.collection.property_graph import PropertyGraph
 from lycosa.frontier import link_codec
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
+from lycosa.graph.properties import PropertyGraph
 from lycosa.lists.index import ListIndex
 from lycosa.serve.graph_layout import lay_out
 from lycosa.serve.link_index import find_sources

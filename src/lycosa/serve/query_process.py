@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.collection import cypher
 from lycosa.errors import LycosaError, UsageError
+from lycosa.graph import cypher
 from lycosa.process import apart
 from lycosa.process.limits import Limits
 from lycosa.text import sparql

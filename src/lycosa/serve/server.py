@@ -15,7 +15,7 @@ from pathlib import Path
 import uvicorn
 
 from lycosa.errors import UsageError
-from lycosa.output.table import printable
+from lycosa.output.plain import printable
 from lycosa.serve.application import make_application
 from lycosa.serve.server_state import ServerState
 from lycosa.serve.settings import ServeSettings, is_loopback

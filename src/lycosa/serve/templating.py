@@ -16,7 +16,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from lycosa import reasons
-from lycosa.output.table import printable
+from lycosa.output.plain import printable
 from lycosa.serve.collection_folders import decode_name
 from lycosa.serve.collection_summaries import STATES
 from lycosa.serve.crawl_form import SCOPES, SETTINGS

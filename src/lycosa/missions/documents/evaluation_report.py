@@ -7,7 +7,8 @@ import sys
 import msgspec
 
 from lycosa.missions.documents.evaluation import FIELDS, Evaluation, FieldTally
-from lycosa.output.table import printable, write
+from lycosa.output.plain import printable
+from lycosa.output.table import write
 from lycosa.output.wording import counted
 
 

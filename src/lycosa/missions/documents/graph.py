@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from lycosa import urls
 from lycosa.collection.collection import Collection
-from lycosa.collection.property_graph import GraphRow, NodeTable, PropertyGraph, RelationTable
+from lycosa.graph.properties import GraphRow, NodeTable, PropertyGraph, RelationTable
 from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
 from lycosa.missions.documents.model import DocumentDescription
 from lycosa.missions.documents.reading.words import fold

@@ -16,9 +16,10 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import clock, urls
-from lycosa.missions.documents.export.dublin_core import fit_xml, write_dc
+from lycosa.missions.documents.export.dublin_core import write_dc
 from lycosa.missions.documents.graph import key_of
 from lycosa.missions.documents.model import DocumentDescription
+from lycosa.output.plain import fit_xml
 
 PAGE_SIZE = 100
 _HEAD = (

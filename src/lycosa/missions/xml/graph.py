@@ -14,8 +14,8 @@ import apsw
 
 from lycosa.analysis.store import NAME, find_mission, open_readonly
 from lycosa.collection.collection import Collection
-from lycosa.collection.property_graph import ColumnType, GraphRow, NodeTable, PropertyGraph, RelationTable
 from lycosa.derived.store import translated
+from lycosa.graph.properties import ColumnType, GraphRow, NodeTable, PropertyGraph, RelationTable
 from lycosa.missions.xml.closure import GRAMMARS, NEEDS, quote
 from lycosa.missions.xml.report import FAMILY
 

@@ -7,7 +7,7 @@ from lycosa.errors import UsageError
 from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.model import DocumentDescription, Evidence
-from lycosa.output.table import printable
+from lycosa.output.plain import printable
 from lycosa.output.wording import counted
 
 

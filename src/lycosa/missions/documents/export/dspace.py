@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
 from lycosa.collection.collection import Collection
-from lycosa.missions.documents.export.dublin_core import TYPES, fit_xml, inverted
+from lycosa.missions.documents.export.dublin_core import TYPES, inverted
 from lycosa.missions.documents.model import DocumentDescription
+from lycosa.output.plain import fit_xml
 
 
 def list_files(

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from xml.sax.saxutils import escape
 
 from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.model import DocumentDescription
+from lycosa.output.plain import fit_xml
 
 NAMESPACES = (
     'xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/" xmlns:dc="http://purl.org/dc/elements/1.1/"'
     ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
     ' xsi:schemaLocation="http://www.openarchives.org/OAI/2.0/oai_dc/ http://www.openarchives.org/OAI/2.0/oai_dc.xsd"'
 )
-#: What XML 1.0 cannot hold.
-_UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: The words of the driver guidelines for the kinds of documents.
 TYPES = {
     "article": "article", "thesis": "thesis", "report": "report", "slides": "lecture", "notes": "lecture",
     "exercises": "learning object", "exam": "learning object", "poster": "conference object", "proposal": "report",
 }  # fmt: skip
-
-
-def fit_xml(text: str) -> str:
-    """Text as XML may hold it, escaped."""
-    return escape(_UNFIT.sub("", text), {'"': "&quot;"})
 
 
 def elements(document: DocumentDescription) -> Iterator[tuple[str, str]]:

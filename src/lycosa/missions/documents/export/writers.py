@@ -101,23 +101,23 @@ def write_ris(collection: Collection, target: str, options: CatalogueOptions) ->
 
 
 def write_document_graph(collection: Collection, target: str, options: NoOptions) -> Written:
-    from lycosa.missions.documents.export.graph_files import write_graphml
+    from lycosa.graph.files import write_graphml
 
-    with open_graph(collection) as graph:
-        write_parts(target, write_graphml(graph))
+    with open_graph(collection) as graph, opened(target, "jsonl") as (out, _):
+        write_graphml(graph, out)
     return Written("the graph of documents, authors and affiliations")
 
 
 def write_neo4j(collection: Collection, target: str, options: NoOptions) -> Written:
-    from lycosa.missions.documents.export.graph_files import list_neo4j
+    from lycosa.graph.files import list_neo4j
 
     with open_graph(collection) as graph:
-        count = write_folder(Path(target), list_neo4j(graph), kind="neo4j")
+        count = write_folder(Path(target), list_neo4j(graph, name="documents"), kind="neo4j")
     return Written(f"{counted(count, 'file')}; import.sh has the command")
 
 
 def write_rdf(collection: Collection, target: str, options: CatalogueOptions) -> Written:
-    from lycosa.missions.documents.export.graph_files import write_turtle
+    from lycosa.missions.documents.export.turtle import write_turtle
 
     with chosen(collection, options) as documents:
         write_parts(target, write_turtle(documents))

@@ -11,7 +11,7 @@ import click
 from lycosa.config.command_options import collection_option, format_option, output_option
 from lycosa.errors import Partial, UsageError
 from lycosa.output.destination import opened
-from lycosa.output.table import printable
+from lycosa.output.plain import printable
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ def outbox(
     from lycosa.missions.records.database import open_store
     from lycosa.missions.records.delivery import Outbox
     from lycosa.missions.records.readers import load_readers
-    from lycosa.output.table import printable, write
+    from lycosa.output.plain import printable
+    from lycosa.output.table import write
 
     file, numbers = _split_words(words)
     _check_options(file, numbers, retry=retry, drop=drop, send=send)

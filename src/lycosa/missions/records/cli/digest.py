@@ -153,7 +153,7 @@ def _render(digest: Digest, store: DigestStore, file: ReadersFile, form: str) ->
 
 
 def _show(digest: Digest, store: DigestStore, file: ReadersFile, form: str) -> None:
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     text = _render(digest, store, file, form).decode("utf-8", "replace")
     if sys.stdout.isatty():
@@ -180,7 +180,7 @@ def _send(made: list[Digest], store: DigestStore, file: ReadersFile, *, has_file
     """Queue the mails, count the digests, and try to send what waits."""
     from lycosa.missions.records.delivery import Outbox
     from lycosa.missions.records.reports.digest_output import deliver
-    from lycosa.output.table import printable
+    from lycosa.output.plain import printable
 
     reached = [one for one in made if one.reader.mail or has_files]
     for one in made:

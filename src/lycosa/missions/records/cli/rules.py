@@ -16,7 +16,7 @@ from lycosa import urls
 from lycosa.config.command_options import load_command_line, output_option, request_options
 from lycosa.errors import Partial, UsageError
 from lycosa.output.destination import check_ending, opened, report_written
-from lycosa.output.table import printable
+from lycosa.output.plain import printable
 from lycosa.output.wording import counted
 
 if TYPE_CHECKING:

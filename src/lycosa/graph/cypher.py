@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lycosa.collection.property_graph import NodeTable, PropertyGraph, RelationTable
 from lycosa.errors import CollectionError, UsageError
+from lycosa.graph.properties import NodeTable, PropertyGraph, RelationTable
 from lycosa.process.limits import Limits
 
 NAME = "graph.lbug"

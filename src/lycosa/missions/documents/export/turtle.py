@@ -1,93 +1,15 @@
-"""The graph of documents as files: GraphML, the CSV files of Neo4j's import, RDF."""
+"""Documents, authors and affiliations as RDF in Turtle."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import re
 from collections.abc import Iterable, Iterator
-from xml.sax.saxutils import quoteattr
 
-from lycosa.collection.property_graph import Cell, ColumnType, PropertyGraph
-from lycosa.missions.documents.export.dublin_core import fit_xml
 from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.graph import author_key
 from lycosa.missions.documents.model import DocumentDescription
 from lycosa.missions.documents.reading.words import fold
-
-_GRAPHML = {"STRING": "string", "INT64": "long", "DOUBLE": "double", "BOOLEAN": "boolean"}
-_NEO4J = {"STRING": "string", "INT64": "long", "DOUBLE": "double", "BOOLEAN": "boolean"}
-
-
-def write_graphml(graph: PropertyGraph) -> Iterator[bytes]:
-    """The graph as GraphML; each node and edge has its label."""
-    yield b'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
-    columns: dict[tuple[str, str], ColumnType] = {}
-    for node in graph.nodes:
-        columns |= {("node", name): kind for name, kind in node.columns.items()}
-    for relation in graph.relations:
-        columns |= {("edge", name): kind for name, kind in relation.columns.items()}
-    for (place, name), kind in {("node", "label"): "STRING", ("edge", "label"): "STRING", **columns}.items():
-        yield f'<key id="{place}_{name}" for="{place}" attr.name="{name}" attr.type="{_GRAPHML[kind]}"/>\n'.encode()
-    yield b'<graph edgedefault="directed">\n'
-    for node in graph.nodes:
-        for row in node.rows():
-            yield f"<node id={quoteattr(_id(node.label, row[0]))}>".encode()
-            yield _data("node", {"label": node.label, **dict(zip(node.columns, row, strict=True))})
-            yield b"</node>\n"
-    for relation in graph.relations:
-        for row in relation.rows():
-            ends = f"source={quoteattr(_id(relation.source, row[0]))} target={quoteattr(_id(relation.target, row[1]))}"
-            yield f"<edge {ends}>".encode()
-            yield _data("edge", {"label": relation.type, **dict(zip(relation.columns, row[2:], strict=True))})
-            yield b"</edge>\n"
-    yield b"</graph>\n</graphml>\n"
-
-
-def _id(label: str, key: Cell) -> str:
-    return fit_xml(f"{label}:{key}")
-
-
-def _data(place: str, values: dict[str, Cell]) -> bytes:
-    parts = []
-    for name, value in values.items():
-        if value is not None and value != "":
-            text = ("true" if value else "false") if isinstance(value, bool) else str(value)
-            parts.append(f'<data key="{place}_{name}">{fit_xml(text)}</data>')
-    return "".join(parts).encode()
-
-
-def list_neo4j(graph: PropertyGraph) -> Iterator[tuple[str, bytes]]:
-    """The files of `neo4j-admin database import`: a header and rows per label and relation, and the command."""
-    options = []
-    for node in graph.nodes:
-        first, *others = node.columns
-        header = [f"{first}:ID({node.label})", *(f"{name}:{_NEO4J[node.columns[name]]}" for name in others), ":LABEL"]
-        yield f"{node.label}.csv", _csv([header, *([*row, node.label] for row in node.rows())])
-        options.append(f"--nodes={node.label}.csv")
-    for relation in graph.relations:
-        name = f"{relation.source}_{relation.type}_{relation.target}.csv"
-        header = [f":START_ID({relation.source})", f":END_ID({relation.target})"]
-        header += [f"{column}:{_NEO4J[kind]}" for column, kind in relation.columns.items()] + [":TYPE"]
-        yield name, _csv([header, *([*row, relation.type] for row in relation.rows())])
-        options.append(f"--relationships={name}")
-    command = "neo4j-admin database import full " + " ".join(options) + " --multiline-fields=true documents\n"
-    yield "import.sh", f"#!/bin/sh\n{command}".encode()
-
-
-def _csv(rows: Iterable[Iterable[Cell]]) -> bytes:
-    out = io.StringIO()
-    put = csv.writer(out, lineterminator="\n").writerow
-    for row in rows:
-        put(
-            [
-                "" if value is None else ("true" if value else "false") if isinstance(value, bool) else value
-                for value in row
-            ]
-        )
-    return out.getvalue().encode("utf-8", "replace")
-
 
 _PREFIXES = {
     "dcterms": "http://purl.org/dc/terms/",

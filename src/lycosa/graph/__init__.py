@@ -1,0 +1,1 @@
+"""Graphs of collections: tables of nodes and relations, files of them for other programs, and Cypher over them."""
