@@ -73,8 +73,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "export": (*GROUND, "archive", "collection", "config", "derived", "explain", "frontier", "graph", "output"),
     "analysis": (
         *GROUND, "collection", "derived", "config", "export", "extract", "frontier.sqlite", "graph", "output", "parse",
+        "text",
     ),
-    "lists": (*GROUND, "collection", "derived", "frontier.sqlite", "output"),
+    "lists": (*GROUND, "collection", "derived", "frontier.sqlite", "output", "text"),
     "crawler": (
         *GROUND, "archive", "collection", "config", "intake", "politeness",
         "extract", "fetch", "frontier", "frontier.postgres", "frontier.sqlite", "judge.admission", "judge.priority",

@@ -130,12 +130,12 @@ def test_words_are_looked_for_in_the_address(index: ListIndex, folder: Path) -> 
     assert [(value.value, value.count) for value in hosts.values] == [("h2.example", len(found))]
 
 
-@pytest.mark.parametrize("words", ["ÁRBOL", "Árbol", "árbol", "ñandú Árbol"])
+@pytest.mark.parametrize("words", ["ÁRBOL", "Árbol", "árbol", "ñandú Árbol", "nandu arbol", "lodz", "weiss A.EXAMPLE"])
 def test_words_of_titles_have_any_letters(tmp_path: Path, words: str) -> None:
-    """Whatever the case of those that ASCII does not have."""
+    """Whatever the case and the accents of those that ASCII does not have."""
     folder = make_collection(tmp_path / "c", [("https://a.example/", "text/html", b"")])
     db = schema.connect(folder / "crawl.db")
-    db.execute("UPDATE page SET title = 'ÑANDÚ en su Árbol'")
+    db.execute("UPDATE page SET title = 'ÑANDÚ en su Árbol, Łódź Weiß'")
     db.close()
     with opened_index(folder) as index, Collection(folder) as collection:
         index.refresh(collection)

@@ -112,6 +112,16 @@ def test_what_people_ask_for_is_kept(tmp_path: Path) -> None:
     assert b"water quality" in volume.read_graph()
 
 
+def test_a_file_of_an_older_version_is_indexed_anew(tmp_path: Path) -> None:
+    """Once, in its place: its labels were folded in another way."""
+    file = compiled(tmp_path, RIVERS)
+    data = file.read_bytes()
+    file.write_bytes(data.replace(b"lycosa thesaurus 2\n", b"lycosa thesaurus 1\n", 1))
+    volume = open_compiled(file)
+    assert volume.find("river") == open_compiled(file).find("river") != ([], [])
+    assert file.read_bytes() == data
+
+
 @pytest.mark.parametrize("harm", ["cut", "flip", "short", "other"])
 def test_a_damaged_file_is_told(tmp_path: Path, harm: str) -> None:
     """Cut short, changed or something else: one sentence, no nonsense."""

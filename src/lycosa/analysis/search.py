@@ -28,6 +28,7 @@ from lycosa.analysis.word_index import Words, read_words
 from lycosa.collection.collection import Collection
 from lycosa.derived.store import Derived, open_derived, place_of, translated
 from lycosa.errors import UsageError
+from lycosa.text.fold import fold, fold_in_place, fold_pattern
 
 _CONTEXT = 80  # characters on each side of the first word that was found
 FILTERS = ("kind", "ns", "host", "element", "url", "title")
@@ -43,7 +44,7 @@ CREATE VIRTUAL TABLE word USING fts5(
     title, text, names, url, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2");
 """
 #: Its version is raised when a table, or what counts as a word, changes.
-WORDS = Derived(name="search.db", version=3, tables=_TABLES)
+WORDS = Derived(name="search.db", version=4, tables=_TABLES)
 _decode = msgspec.json.Decoder(Words).decode
 
 
@@ -146,7 +147,7 @@ class SearchIndex:
             self.db.execute(sql, (place.n, words.member, words.url, host, words.kind, words.title))
             number = self.db.last_insert_rowid()
             sql = "INSERT INTO word (rowid, title, text, names, url) VALUES (?, ?, ?, ?, ?)"
-            self.db.execute(sql, (number, words.title, words.text, words.names, words.url))
+            self.db.execute(sql, (number, *map(fold, (words.title, words.text, words.names, words.url))))
             self.db.executemany("INSERT INTO space VALUES (?, ?)", [(number, space) for space in words.spaces])
 
     def numbers(self) -> Iterator[int]:
@@ -274,7 +275,7 @@ _WHERE = {
 def _match(word: str, column: str, *, quoted: bool) -> str:
     """A word as FTS5 takes it, whatever is in it; empty where nothing of it counts as a word."""
     prefix = "*" if word.endswith("*") and not quoted else ""
-    inner = word.rstrip("*").replace('"', '""')
+    inner = fold(word).rstrip("*").replace('"', '""')
     if not re.search(r"\w", inner):
         return ""
     return f'{f"{column} : " if column else ""}"{inner}"{prefix}'
@@ -283,11 +284,12 @@ def _match(word: str, column: str, *, quoted: bool) -> str:
 def mark_words(text: str, words: Sequence[str]) -> str:
     """A piece of the text around the first phrase or word that was asked for, all of them marked."""
     phrases = [parts for word in words if (parts := re.findall(r"\w+", word))]
-    whole = _pattern([r"\W+".join(map(re.escape, parts)) for parts in phrases])
-    single = _pattern([re.escape(analyzer) for parts in phrases for analyzer in parts])
-    first = whole.search(text)
+    whole = _pattern([r"\W+".join(map(fold_pattern, parts)) for parts in phrases])
+    single = _pattern([fold_pattern(part) for parts in phrases for part in parts])
+    folded = fold_in_place(text)
+    first = whole.search(folded)
     pattern = whole if first else single
-    first = first or single.search(text)
+    first = first or single.search(folded)
     at, after = first.span() if first else (0, 0)
     begin = max(0, at - _CONTEXT)
     end = min(len(text), max(after, begin + 2 * _CONTEXT))
@@ -296,8 +298,14 @@ def mark_words(text: str, words: Sequence[str]) -> str:
         piece = "…" + piece[piece.index(" ") :].lstrip()
     if end < len(text):
         piece = piece.rpartition(" ")[0] + "…" if " " in piece else piece + "…"
-    return pattern.sub(lambda found: f"{MARK[0]}{found[0]}{MARK[1]}", piece)
+    return _mark(piece, [found.span() for found in pattern.finditer(fold_in_place(piece))])
+
+
+def _mark(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    for start, end in reversed(spans):
+        text = f"{text[:start]}{MARK[0]}{text[start:end]}{MARK[1]}{text[end:]}"
+    return text
 
 
 def _pattern(parts: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(parts)})\w*" if parts else r"(?!)", re.IGNORECASE)
+    return re.compile(rf"\b(?:{'|'.join(parts)})\w*" if parts else r"(?!)")

@@ -92,7 +92,7 @@ class TableList(ListDefinition, frozen=True, kw_only=True):
     expressions: Mapping[str, str] = {}  # facets and keys that are no columns of the items, in SQL
     many: Mapping[str, str] = {}  # facets of which an item may have several values: a SELECT of n and value
     conditions: Mapping[str, ListCondition] = {}
-    text: str = ""  # in SQL: where words are looked for, in small letters
+    text: str = ""  # in SQL: where words are looked for
     json: frozenset[str] = frozenset()  # columns that hold JSON
     flags: frozenset[str] = frozenset()  # columns that hold 0 and 1 for no and yes
     query: Callable[..., Any] | None = None  # a class that extends `TableQuery`, and knows more of these items

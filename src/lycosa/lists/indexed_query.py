@@ -17,7 +17,19 @@ from lycosa.collection.collection import Collection
 from lycosa.derived.store import translated
 from lycosa.lists.definition import IndexedList
 from lycosa.lists.index import ListIndex
-from lycosa.lists.query import MOST, SHOWN, Choice, Cursor, FoundItems, ListCounts, ListFacet, ListQuery
+from lycosa.lists.query import (
+    MOST,
+    SHOWN,
+    Choice,
+    Cursor,
+    FoundItems,
+    ListCounts,
+    ListFacet,
+    ListQuery,
+    add_folding,
+    folded,
+)
+from lycosa.text.fold import fold
 
 SMALL = 20_000  # items of a selection that are sorted whole
 WALK = 25_000  # items that a walk looks at
@@ -32,11 +44,12 @@ class IndexedQuery(ListQuery):
     def __init__(self, index: ListIndex, one: IndexedList, choice: Choice) -> None:
         super().__init__(one, choice, index.path)
         self.db = index.db
-        self.db.create_scalar_function("casefold", _casefold, 1, deterministic=True)
+        add_folding(self.db)
+        self.path = index.path
         self.one = one
         self._key = f"key_{self._sorted_by}" if self._sorted_by else "n"
         self._where, self._values = self._condition(skip="")
-        self._words = choice.words.casefold()
+        self._words = fold(choice.words)
 
     def numbers(self, *, at_a_time: int = MOST) -> Iterator[list[int]]:
         """The numbers of all items of the selection in their order, some at a time."""
@@ -143,11 +156,12 @@ class IndexedQuery(ListQuery):
         """The condition for the words of the address; each list has a key that holds it."""
         if not self._words:
             return "1", ()
-        column = "key_url" if "url" in self.one.keys else "key_host"
-        text = column if "title" not in self.one.keys else f"{column} || ' ' || key_title"
+        address = "key_url" if "url" in self.one.keys else "key_host"
+        fits = f"instr(lower({address}), ?)"
+        if "title" in self.one.keys:
+            fits = f"({fits} OR instr({folded('key_title')}, ?))"
         words = self._words.split()
-        fold = "lower" if self._words.isascii() else "casefold"
-        return " AND ".join(f"instr({fold}({text}), ?)" for _ in words) or "1", tuple(words)
+        return " AND ".join(fits for _ in words) or "1", tuple(word for word in words for _ in range(fits.count("?")))
 
     def _sort_whole(self, after: Cursor | None, limit: int) -> tuple[list[Any], Cursor | None, int]:
         beyond, values = self._beyond(after)
@@ -248,11 +262,6 @@ class IndexedQuery(ListQuery):
             )
             for facet, counter in facets.items()
         ]
-
-
-def _casefold(*texts: Any) -> str:
-    """A function for SQLite, whose own `lower` knows the letters of ASCII alone."""
-    return str(texts[0]).casefold()
 
 
 def _cut(found: list[Any], limit: int) -> tuple[list[Any], Cursor | None, int]:

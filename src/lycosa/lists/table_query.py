@@ -14,7 +14,19 @@ import msgspec
 from lycosa.collection.collection import Collection
 from lycosa.derived.store import translated
 from lycosa.lists.definition import OpenTable, TableList
-from lycosa.lists.query import MOST, SHOWN, Choice, Cursor, FoundItems, ListCounts, ListFacet, ListQuery
+from lycosa.lists.query import (
+    MOST,
+    SHOWN,
+    Choice,
+    Cursor,
+    FoundItems,
+    ListCounts,
+    ListFacet,
+    ListQuery,
+    add_folding,
+    folded,
+)
+from lycosa.text.fold import fold
 
 _MOST_WORDS = 10  # that are looked for
 
@@ -27,6 +39,7 @@ class TableQuery(ListQuery):
     def __init__(self, table: OpenTable, one: TableList, choice: Choice) -> None:
         super().__init__(one, choice, table.path)
         self.db = table.db
+        add_folding(self.db)
         self.one = one
 
     def numbers(self, *, at_a_time: int = MOST) -> Iterator[list[int]]:
@@ -116,8 +129,10 @@ class TableQuery(ListQuery):
 
     def _fit_words(self) -> Bound:
         """Every word stands somewhere in the text of an item."""
-        words = fold_words(self.choice.words)
-        return _join(*((f"instr({self.one.text}, ?)", [word]) for word in words)) if self.one.text else ("1", [])
+        words = fold(self.choice.words).split()[:_MOST_WORDS]
+        if not self.one.text:
+            return "1", []
+        return _join(*((f"instr({folded(self.one.text)}, ?)", [word]) for word in words))
 
     # Items
 
@@ -160,11 +175,6 @@ class TableQuery(ListQuery):
             for name in one.flags:
                 entry[name] = bool(entry[name])
         return [found[n] for n in numbers if n in found]
-
-
-def fold_words(text: str) -> list[str]:
-    """The words that are looked for, in small letters."""
-    return text.casefold().split()[:_MOST_WORDS]
 
 
 def _join(*parts: Bound) -> Bound:

@@ -27,7 +27,9 @@ from lycosa.text.terms import content_words, stem, stop_words
 from lycosa.text.vocabulary import Concept, Group, Vocabulary
 
 SUFFIX = ".thesaurus"
-_MAGIC = b"lycosa thesaurus 1\n"
+_MAGIC = b"lycosa thesaurus 2\n"
+#: Of files whose labels were folded in another way: they are indexed anew when they are opened.
+_FORMER_MAGIC = b"lycosa thesaurus 1\n"
 _HEADER_BYTES = 8
 _MAX_HEADER = 1 << 20
 #: A label of more words is a sentence, which no text repeats.
@@ -108,12 +110,29 @@ def open_compiled(file: Path) -> CompiledThesaurus:
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise UsageError(f"{file}: the thesaurus cannot be read ({error.strerror})") from None
-    return CompiledThesaurus(data, source=str(file))
+    found = CompiledThesaurus(data, source=str(file))
+    return _index_anew(found, file) if data[: len(_FORMER_MAGIC)] == _FORMER_MAGIC else found
+
+
+def _index_anew(former: CompiledThesaurus, file: Path) -> CompiledThesaurus:
+    """A thesaurus whose labels were folded in another way, compiled as today, in its place if it can be written."""
+    header = former.header
+    vocabulary = Vocabulary(
+        name=header.name,
+        title=header.title,
+        licence=header.licence,
+        concepts=former.read_concepts(),
+        groups=former.read_groups(),
+    )
+    data = compile_vocabulary(vocabulary, former.read_graph(), statements=header.statements)
+    with suppress(OSError):  # somebody else's file, which the next one indexes again
+        write_compiled(data, file)
+    return CompiledThesaurus(data, source=former.source)
 
 
 def _read_header(view: memoryview, source: str) -> tuple[Header, int]:
     start = len(_MAGIC) + _HEADER_BYTES
-    if bytes(view[: len(_MAGIC)]) != _MAGIC:
+    if bytes(view[: len(_MAGIC)]) not in (_MAGIC, _FORMER_MAGIC):
         raise UsageError(f"{source}: this is no compiled thesaurus; lycosa thesaurus import makes one")
     size = int.from_bytes(view[len(_MAGIC) : start], "little")
     try:

@@ -7,7 +7,6 @@ Symbols are dropped, letters made small, stop words of the page's language left 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -15,6 +14,7 @@ from operator import itemgetter
 
 from msgspec import Struct
 
+from lycosa.text.fold import fold
 from lycosa.text.stopwords import LANGUAGES_OF, STOP_WORDS
 
 #: How many terms of a page count.
@@ -135,14 +135,6 @@ def _agrees(ballot: Iterable[tuple[bytes, int]], stops: frozenset[bytes]) -> boo
         elif word in LANGUAGES_OF:
             others += count
     return own + others <= _OUTVOTED * own
-
-
-def fold(text: str) -> str:
-    """The text in small letters without accents."""
-    if text.isascii():
-        return text.lower()
-    marked = unicodedata.normalize("NFKD", text.casefold())
-    return "".join([mark for mark in marked if not unicodedata.combining(mark)])
 
 
 @lru_cache(maxsize=20_000)

@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from lycosa.errors import UsageError
 from lycosa.text.compiled_thesaurus import MAX_WORDS, CompiledThesaurus, hash_of
-from lycosa.text.terms import content_words, extract, fold, primary, stem, stop_words
+from lycosa.text.fold import fold
+from lycosa.text.terms import content_words, extract, primary, stem, stop_words
 from lycosa.text.vocabulary import Group
 
 #: Words and short texts whose relevance is cached: a site's menu stands on each of its pages.

@@ -18,12 +18,12 @@ from lycosa.missions.documents.catalogue import Catalogue
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.evidence.similarity import same_person
 from lycosa.missions.documents.model import DocumentDescription, KnownPerson, MailAddress
-from lycosa.missions.documents.reading.words import fold
 from lycosa.missions.documents.settings import DocumentSettings
 from lycosa.output.destination import opened
 from lycosa.output.export_folder import write_folder
 from lycosa.output.table import write
 from lycosa.output.wording import counted
+from lycosa.text.fold import fold_words
 
 COLUMNS = (
     "author",
@@ -138,7 +138,7 @@ def gather_sheets(
                 loose.setdefault(each.name, []).append(document)
     sheets = [_sheet(people[number], people[number].name, documents, states) for number, documents in written.items()]
     sheets += [_sheet(KnownPerson(number=0, name=name), name, documents, states) for name, documents in loose.items()]
-    return sorted(sheets, key=lambda sheet: (-len(sheet.documents), fold(sheet.name)))
+    return sorted(sheets, key=lambda sheet: (-len(sheet.documents), fold_words(sheet.name)))
 
 
 def _sheet(
@@ -208,7 +208,7 @@ def write_letters(collection: Collection, sheets: Iterable[ContactSheet], folder
             if sheet.address is None:
                 without.append(sheet.name)
                 continue
-            stem = re.sub(r"[^a-z0-9]+", "-", fold(sheet.name))[:60].strip("-") or "author"
+            stem = re.sub(r"[^a-z0-9]+", "-", fold_words(sheet.name))[:60].strip("-") or "author"
             taken[stem] += 1
             name = f"{stem}.txt" if taken[stem] == 1 else f"{stem}-{taken[stem]}.txt"
             yield name, fill_letter(sheet, own).encode()

@@ -22,7 +22,7 @@ from rapidfuzz import fuzz
 from lycosa import urls
 from lycosa.errors import UsageError
 from lycosa.missions.documents.evidence.similarity import same_person
-from lycosa.missions.documents.reading.words import fold
+from lycosa.text.fold import fold_words
 
 SINGLE = ("title", "language", "category", "subcategory")
 SEVERAL = ("authors", "affiliations", "emails", "keywords")
@@ -212,20 +212,20 @@ def _as_list(value: Any) -> list[Any]:
 
 def same_title(left: str, right: str) -> bool:
     """Whether two titles are one, but for slips and a subtitle."""
-    a, b = fold(left).replace(" ", ""), fold(right).replace(" ", "")
+    a, b = fold_words(left).replace(" ", ""), fold_words(right).replace(" ", "")
     if not a or not b:
         return False
     return fuzz.ratio(a, b) >= 90 or (len(b) >= 10 and b in a and len(a) <= 1.6 * len(b))
 
 
 def _contains_title(left: str, right: str) -> bool:
-    a, b = fold(left).replace(" ", ""), fold(right).replace(" ", "")
+    a, b = fold_words(left).replace(" ", ""), fold_words(right).replace(" ", "")
     return same_title(left, right) or (bool(b) and b in a and len(a) < 90)
 
 
 def same_affiliation(left: str, right: str) -> bool:
     """Whether one affiliation stands in the other, but for slips."""
-    return fuzz.partial_ratio(fold(left), fold(right)) >= 88
+    return fuzz.partial_ratio(fold_words(left), fold_words(right)) >= 88
 
 
 _MATCHES: dict[str, Callable[[str, str], bool]] = {
@@ -233,8 +233,8 @@ _MATCHES: dict[str, Callable[[str, str], bool]] = {
     "authors": lambda left, right: same_person(left, right) >= 0.7,
     "affiliations": same_affiliation,
     "emails": lambda left, right: left.strip().lower() == right.strip().lower(),
-    "keywords": lambda left, right: fold(left) == fold(right),
+    "keywords": lambda left, right: fold_words(left) == fold_words(right),
     "language": lambda left, right: left.lower()[:2] == right.lower()[:2],
-    "category": lambda left, right: fold(left) == fold(right),
-    "subcategory": lambda left, right: fold(left) == fold(right),
+    "category": lambda left, right: fold_words(left) == fold_words(right),
+    "subcategory": lambda left, right: fold_words(left) == fold_words(right),
 }

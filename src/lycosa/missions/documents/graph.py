@@ -15,7 +15,7 @@ from lycosa.collection.collection import Collection
 from lycosa.graph.properties import GraphRow, NodeTable, PropertyGraph, RelationTable
 from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
 from lycosa.missions.documents.model import DocumentDescription
-from lycosa.missions.documents.reading.words import fold
+from lycosa.text.fold import fold_words
 
 #: Characters of a page's or document's text that a node carries.
 TEXT_CHARS = 4_000
@@ -75,7 +75,7 @@ def key_of(url: str) -> str:
 def author_key(document: DocumentDescription, position: int) -> str:
     """The key of an author: the person's number, or the name where it is not known."""
     author = document.authors[position]
-    return f"p{author.person}" if author.person else f"n{fold(author.name)}"
+    return f"p{author.person}" if author.person else f"n{fold_words(author.name)}"
 
 
 class _Graph:
@@ -138,7 +138,7 @@ class _Graph:
             names = [each.value for each in document.affiliations]
             names += [name for author in document.authors for name in author.affiliations]
             for name in names:
-                if (key := fold(name)) and key not in seen:
+                if (key := fold_words(name)) and key not in seen:
                     seen.add(key)
                     yield key, name
 
@@ -167,7 +167,9 @@ class _Graph:
 
     def made_at(self) -> Iterator[GraphRow]:
         for document in self._catalogue.documents(unwanted=True):
-            found = {fold(each.value): each.confidence for each in document.affiliations if fold(each.value)}
+            found = {
+                fold_words(each.value): each.confidence for each in document.affiliations if fold_words(each.value)
+            }
             yield from ((key_of(document.url), key, sure) for key, sure in found.items())
 
     def works_at(self) -> Iterator[GraphRow]:
@@ -175,7 +177,7 @@ class _Graph:
         for document in self._catalogue.documents(unwanted=True):
             for position, author in enumerate(document.authors):
                 for name in author.affiliations:
-                    pair = (author_key(document, position), fold(name))
+                    pair = (author_key(document, position), fold_words(name))
                     if pair[1] and pair not in seen:
                         seen.add(pair)
                         yield *pair, author.confidence

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from lycosa.missions.documents.formats import format_by_suffix, format_of
-from lycosa.missions.documents.reading.words import fold
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
+from lycosa.text.fold import fold_words
 
 #: The parts of a score: documents first, then pages whose links speak of them.
 DOCUMENT_SUFFIX = 0.6
@@ -67,4 +67,4 @@ class Documents(Quarry):
 
 
 def _split(text: str) -> list[str]:
-    return fold(text[:500]).split()
+    return fold_words(text[:500]).split()

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from lycosa.missions.records.calendar_words import find_date, make_date
-from lycosa.text.terms import fold
+from lycosa.text.fold import fold
 
 #: Names of fields by what they mean, the surest first; names are compared folded, without dashes.
 _TITLE = ("title", "headline", "name", "titulo", "titular", "titre", "titel", "titolo", "nombre", "nazev", "heading")

@@ -18,7 +18,7 @@ import re2
 from msgspec import Struct
 
 from lycosa.missions.records.algebra.patterns import compile_pattern
-from lycosa.text.terms import fold
+from lycosa.text.fold import fold
 
 Bound = int | float | date | datetime
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.missions.documents.reading.letters import clean, fold, join_lines
+from lycosa.missions.documents.reading.letters import clean, join_lines
 
 
 def test_ligatures_and_icons_are_taken_apart() -> None:
@@ -25,10 +25,3 @@ def test_ligatures_and_icons_are_taken_apart() -> None:
 def test_words_broken_at_a_line_end_become_whole(lines: list[str], known: str, joined: str) -> None:
     """A hyphen goes where it broke a word, and stays where the word has it."""
     assert join_lines(lines, known=known) == joined
-
-
-def test_folded_text_is_as_long_as_it_was() -> None:
-    """So that a place in one is a place in the other."""
-    text = "Íñigo Ørsted – Straße ﬁ"
-    assert len(fold(text)) == len(text)
-    assert fold("Núñez") == "nunez"

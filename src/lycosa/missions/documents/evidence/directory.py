@@ -20,7 +20,7 @@ from lycosa.missions.documents.evidence.similarity import (
 )
 from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
 from lycosa.missions.documents.reading.emails import is_impersonal
-from lycosa.missions.documents.reading.words import fold
+from lycosa.text.fold import fold_words
 
 #: Similarity of names from which two mentions may be of one person.
 SAME = 0.75
@@ -86,7 +86,7 @@ class Entry:
 
     def _add_name(self, name: str) -> None:
         self.names[name] = self.names.get(name, 0) + 1
-        if len(fold(name)) > len(fold(self.name)):
+        if len(fold_words(name)) > len(fold_words(self.name)):
             self.name = name
             self.parts = [part for part in name_parts(name) if part not in PARTICLES]
 
@@ -104,7 +104,7 @@ class Entry:
 
     def add_affiliation(self, name: str, confidence: float, evidence: tuple[Evidence, ...]) -> None:
         """Note where this person works."""
-        key = fold(name)
+        key = fold_words(name)
         if key and key not in self.affiliations and len(self.affiliations) < _MAX_LISTED:
             self.affiliations[key] = Finding(name, round(min(confidence, 0.9), 3), evidence[:2])
 

@@ -39,8 +39,8 @@ from lycosa.missions.documents.model import (
     Source,
 )
 from lycosa.missions.documents.reading.names import find_names, judge_name
-from lycosa.missions.documents.reading.words import fold
 from lycosa.missions.documents.settings import DocumentSettings
+from lycosa.text.fold import fold_words
 
 #: Kinds that teachers of a course write for it.
 _TEACHING = frozenset({"exercises", "exam", "notes", "slides"})
@@ -70,8 +70,8 @@ class Fusion:
         self._labels: list[CategoryLabel] = parse_labels(settings.labels)
         self._written: dict[str, dict[str, list[str]]] = defaultdict(dict)  # by surname: authors, and what they wrote
         self._affiliations: dict[str, tuple[Finding, str]] = {}
-        self._stop_authors = [fold(word) for word in settings.author_stop_words]
-        self._stop_affiliations = [fold(word) for word in settings.affiliation_stop_words]
+        self._stop_authors = [fold_words(word) for word in settings.author_stop_words]
+        self._stop_affiliations = [fold_words(word) for word in settings.affiliation_stop_words]
 
     def learn_pages(self) -> None:
         """Make the directory of everybody whom pages name."""
@@ -96,7 +96,7 @@ class Fusion:
                         written.append(document.url)
         for found in document.facts.affiliations:
             if found.confidence >= 0.6 and len(self._affiliations) < 20_000:
-                self._affiliations.setdefault(fold(found.value), (found, document.url))
+                self._affiliations.setdefault(fold_words(found.value), (found, document.url))
 
     def describe(self, document: SiteDocument) -> DocumentDescription:
         """Everything that is known of a document."""
@@ -170,7 +170,7 @@ class Fusion:
     def _weigh_title(self, facts: DocumentFacts, links: list[tuple[str, DocumentLink]], head: str) -> Finding | None:
         """The title that most of the text, the metadata and the words of links agree on."""
         candidates = list(facts.titles)
-        folded_head = fold(head).replace(" ", "")
+        folded_head = fold_words(head).replace(" ", "")
         for url, link in links[:20]:
             for words, sure, rule in (
                 (link.anchor, 0.45, "words of the link"),
@@ -178,7 +178,7 @@ class Fusion:
             ):
                 if not _may_be_title(words):
                     continue
-                if fold(words).replace(" ", "") in folded_head:
+                if fold_words(words).replace(" ", "") in folded_head:
                     sure += 0.3
                 evidence = Evidence(source="link", rule=rule, url=url, quote=link.item[:200] or link.anchor, distance=1)
                 candidates.append(Finding(" ".join(words.split()), sure, (evidence,)))
@@ -246,7 +246,7 @@ class Fusion:
         return authors
 
     def _is_stopped(self, name: str) -> bool:
-        folded = f" {fold(name)} "
+        folded = f" {fold_words(name)} "
         return any(f" {word} " in folded for word in self._stop_authors)
 
     def _from_links(self, links: list[tuple[str, DocumentLink]], kind: str) -> Iterable[tuple[Person, bool]]:
@@ -386,10 +386,10 @@ class Fusion:
     ) -> list[Finding]:
         facts = document.facts
         found = [each for each in facts.affiliations if each.confidence >= self.settings.min_confidence]
-        beginning = fold(head[:_HEADER_CHARS])
+        beginning = fold_words(head[:_HEADER_CHARS])
         for page in above:
             for each in page.facts.organisations:
-                if _contains(beginning, fold(each.value), self.settings.affiliation_match):
+                if _contains(beginning, fold_words(each.value), self.settings.affiliation_match):
                     proof = tuple(replace(piece, distance=page.distance) for piece in each.evidence[:1])
                     sure = round(0.8 * self.settings.decay ** (page.distance - 1), 3)
                     found = self._add_affiliation(
@@ -410,14 +410,14 @@ class Fusion:
         ]
 
     def _stops(self, affiliation: str) -> bool:
-        folded = f" {fold(affiliation)} "
+        folded = f" {fold_words(affiliation)} "
         return any(f" {word} " in folded for word in self._stop_affiliations)
 
     def _add_affiliation(self, found: list[Finding], new: Finding, *, only_new: bool = False) -> list[Finding]:
         """The list with another affiliation, unless it is one of them in another spelling, which is then surer."""
-        folded = fold(new.value)
+        folded = fold_words(new.value)
         for at, known in enumerate(found):
-            other = fold(known.value)
+            other = fold_words(known.value)
             if (
                 folded in other
                 or other in folded
@@ -444,7 +444,7 @@ class _Words:
     """The beginning of a document word by word, with the places of each."""
 
     def __init__(self, text: str) -> None:
-        self.list = fold(text).split()
+        self.list = fold_words(text).split()
         self.places: dict[str, list[int]] = {}
         for at, word in enumerate(self.list):
             self.places.setdefault(word, []).append(at)
@@ -537,14 +537,14 @@ def _contains(text: str, words: str, share: float) -> bool:
 
 
 def _same_title(left: str, right: str) -> bool:
-    a, b = fold(left).replace(" ", ""), fold(right).replace(" ", "")
+    a, b = fold_words(left).replace(" ", ""), fold_words(right).replace(" ", "")
     if not a or not b:
         return False
     return fuzz.ratio(a, b) >= 88 or (min(len(a), len(b)) >= 12 and (a in b or b in a))
 
 
 def _may_be_title(words: str) -> bool:
-    plain = fold(words).split()
+    plain = fold_words(words).split()
     telling = [word for word in plain if word not in _GENERIC and not word.isdigit()]
     return len(telling) >= 2 and 8 <= len(words) <= 250 and not judge_name(words) >= 0.75
 
@@ -560,4 +560,4 @@ def _title_pieces(link: DocumentLink) -> list[str]:
 
 
 def _in_title(name: str, anchor: str) -> bool:
-    return len(anchor) > len(name) + 10 and fold(name) in fold(anchor)
+    return len(anchor) > len(name) + 10 and fold_words(name) in fold_words(anchor)

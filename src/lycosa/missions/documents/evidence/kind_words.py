@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.reading.words import fold
+from lycosa.text.fold import fold_words
 
 #: Folded words and phrases, one or several a line; of two that match, the one that stands first counts.
 _KINDS = {
@@ -49,6 +49,6 @@ _FIRST_WORDS = 4
 
 def kind_of_words(text: str) -> str:
     """The kind that a few words begin with; empty where they speak of none."""
-    first = " ".join(fold(text[:200]).split()[:_FIRST_WORDS])
+    first = " ".join(fold_words(text[:200]).split()[:_FIRST_WORDS])
     places = {kind: match.start() for kind, pattern in _PATTERNS.items() if (match := pattern.search(first))}
     return min(places, key=lambda kind: places[kind]) if places else ""

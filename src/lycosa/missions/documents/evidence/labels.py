@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from lycosa.errors import UsageError
-from lycosa.missions.documents.reading.words import fold
+from lycosa.text.fold import fold_words
 
 _RULE = re.compile(r"\s*([^:/\[\]]+?)\s*(?:/\s*([^:/\[\]]+?)\s*)?(?:\[\s*(\d+)\s*\]\s*)?:\s*(.+)", re.DOTALL)
 _CHARS = 2_000
@@ -28,7 +28,7 @@ def parse_labels(rules: Iterable[str]) -> list[CategoryLabel]:
     found = []
     for rule in rules:
         match = _RULE.fullmatch(rule)
-        words = tuple(filter(None, map(fold, match[4].split(",")))) if match else ()
+        words = tuple(filter(None, map(fold_words, match[4].split(",")))) if match else ()
         if match is None or not words:
             raise UsageError(
                 f"documents.labels holds {rule!r}; allowed: CATEGORY / SUBCATEGORY [CHARACTERS]: WORD, WORD…,"
@@ -40,9 +40,9 @@ def parse_labels(rules: Iterable[str]) -> list[CategoryLabel]:
 
 def find_label(labels: Iterable[CategoryLabel], *, head: str, around: str) -> CategoryLabel | None:
     """The first label one of whose words stands in the beginning of a document, or in the words around its links."""
-    folded_around = f" {fold(around)} "
+    folded_around = f" {fold_words(around)} "
     for label in labels:
-        beginning = f" {fold(head[: label.max_chars])} " if head else ""
+        beginning = f" {fold_words(head[: label.max_chars])} " if head else ""
         if any(f" {word} " in beginning or f" {word} " in folded_around for word in label.words):
             return label
     return None
@@ -87,7 +87,7 @@ _SUBCATEGORIES: dict[str, dict[str, str]] = {
 
 def find_subcategory(kind: str, head: str) -> str:
     """The finer sort of a document by the words of its beginning; empty where none is told."""
-    text = fold(head[:3_000])
+    text = fold_words(head[:3_000])
     for name, lines in _SUBCATEGORIES.get(kind, {}).items():
         words = "".join(line.strip() for line in lines.splitlines())
         if not words or re.search(rf"\b(?:{words})\b", text):

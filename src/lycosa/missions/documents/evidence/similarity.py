@@ -13,7 +13,7 @@ from functools import lru_cache
 from rapidfuzz.distance import OSA
 
 from lycosa import urls
-from lycosa.missions.documents.reading.words import fold
+from lycosa.text.fold import fold_words
 
 #: Titles and degrees before or after a name.
 TITLES = frozenset(
@@ -67,7 +67,7 @@ def name_parts(name: str) -> tuple[str, ...]:
         name = f"{after} {before}"
     spread = re.sub(r"(?<=[A-ZÁÉÍÓÚÑÇ])\.(?=\S)", ". ", name)
     words = [word for word in spread.split() if word not in ("y", "e", "i", "and", "&")]
-    return tuple(part for part in fold(" ".join(words)).split() if part not in TITLES or len(part) == 1)
+    return tuple(part for part in fold_words(" ".join(words)).split() if part not in TITLES or len(part) == 1)
 
 
 def surname_keys(name: str) -> frozenset[str]:
@@ -134,7 +134,7 @@ def _sites(emails: Iterable[str]) -> set[str]:
 
 def fits_address(name: str, email: str) -> float:
     """How well an address fits a name by its local part: "acasali@…", "ana.casali@…"."""
-    local = fold(email.partition("@")[0].replace(".", " ").replace("-", " "))
+    local = fold_words(email.partition("@")[0].replace(".", " ").replace("-", " "))
     parts = [part for part in name_parts(name) if part not in PARTICLES]
     if not parts or not local:
         return 0.0

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from lycosa.missions.documents.export.dublin_core import inverted
 from lycosa.missions.documents.model import DocumentDescription
-from lycosa.missions.documents.reading.words import fold
+from lycosa.text.fold import fold_words
 
 _ENTRIES = {
     "article": "article",
@@ -42,9 +42,11 @@ def _letters(number: int) -> str:
 
 def _key(document: DocumentDescription) -> str:
     surname = (
-        fold(inverted(document.authors[0].name).partition(",")[0]).replace(" ", "") if document.authors else "anon"
+        fold_words(inverted(document.authors[0].name).partition(",")[0]).replace(" ", "")
+        if document.authors
+        else "anon"
     )
-    words = [word for word in fold(document.title.value if document.title else "").split() if len(word) > 3]
+    words = [word for word in fold_words(document.title.value if document.title else "").split() if len(word) > 3]
     return re.sub(r"[^a-z0-9]", "", f"{surname}{document.year}{words[0] if words else ''}") or "document"
 
 

@@ -62,11 +62,11 @@ def inverted(name: str) -> str:
 def _given_count(parts: list[str]) -> int:
     """How many of the parts of a name are given names."""
     from lycosa.missions.documents.reading.names import given_names
-    from lycosa.missions.documents.reading.words import fold
+    from lycosa.text.fold import fold_words
 
     known = given_names()
     count = 1
-    while count < len(parts) - 1 and (fold(parts[count]) in known or len(parts[count].strip(".")) == 1):
+    while count < len(parts) - 1 and (fold_words(parts[count]) in known or len(parts[count].strip(".")) == 1):
         count += 1
     return count
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.graph import author_key
 from lycosa.missions.documents.model import DocumentDescription
-from lycosa.missions.documents.reading.words import fold
+from lycosa.text.fold import fold_words
 
 _PREFIXES = {
     "dcterms": "http://purl.org/dc/terms/",
@@ -78,7 +78,7 @@ def _describe_person(
 
 
 def _place(name: str, places: dict[str, str]) -> str:
-    key = fold(name)
+    key = fold_words(name)
     places.setdefault(key, name)
     return _node("a" + key)
 

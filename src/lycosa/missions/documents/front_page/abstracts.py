@@ -17,7 +17,8 @@ from lycosa.missions.documents.front_page.vocabulary import (
 )
 from lycosa.missions.documents.model import Evidence, Finding
 from lycosa.missions.documents.reading.layout import Line
-from lycosa.missions.documents.reading.letters import fold, join_lines, plain
+from lycosa.missions.documents.reading.letters import join_lines, plain
+from lycosa.text.fold import fold, fold_in_place
 
 ABSTRACT_LINES_MAX = 70
 ABSTRACT_CHARS_MAX = 5000
@@ -64,7 +65,7 @@ def find_abstract(lines: list[Line], *, language: str, chances: dict[int, dict[s
 def _behind_heading(line: Line) -> str | None:
     """What stands on the line of an abstract's heading behind it; None where it is none: "Summary of results"."""
     text = plain(line.text).strip()
-    heading = ABSTRACT.match(fold(text))
+    heading = ABSTRACT.match(fold_in_place(text))
     if not heading:
         return None
     rest = text[heading.end() :]
@@ -108,7 +109,7 @@ def _printed(lines: list[Line], *, language: str) -> tuple[Finding, ...]:
     best: tuple[int, list[str], Line] | None = None
     for nth, line in enumerate(lines):
         text = plain(line.text).strip()
-        heading = KEYWORDS.match(fold(text))
+        heading = KEYWORDS.match(fold_in_place(text))
         if not heading:
             continue
         rest = text[heading.end() :].strip()

@@ -34,7 +34,8 @@ from lycosa.missions.documents.front_page.vocabulary import (
 )
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.reading.layout import Line
-from lycosa.missions.documents.reading.letters import RAISED, fold, join_lines, plain
+from lycosa.missions.documents.reading.letters import RAISED, join_lines, plain
+from lycosa.text.fold import fold
 
 #: Lines below the title in which a label counts whatever the line model says.
 _LABEL_LINES = 12

@@ -9,7 +9,7 @@ from typing import NamedTuple, get_args
 from lycosa.missions.documents.front_page.vocabulary import ABSTRACT, KEYWORDS, REFERENCES, SECTION, alternatives
 from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
 from lycosa.missions.documents.reading.layout import Layout, Line
-from lycosa.missions.documents.reading.letters import fold
+from lycosa.text.fold import fold
 
 #: Words that speak for a kind, with their weight; those in large letters count most.
 _WORDS: tuple[tuple[DocumentKind, float, str], ...] = (

@@ -22,7 +22,8 @@ from lycosa.missions.documents.front_page.vocabulary import (
     SECTION,
 )
 from lycosa.missions.documents.reading.layout import Line
-from lycosa.missions.documents.reading.letters import RAISED, fold, plain
+from lycosa.missions.documents.reading.letters import RAISED, plain
+from lycosa.text.fold import fold
 
 MODEL_FILE = Path(__file__).with_name("lines.crfsuite")
 #: Lines of a first page that the model looks at: a header seldom has more.

@@ -13,8 +13,9 @@ from lycosa.missions.documents.front_page.vocabulary import (
     NOT_NAMES,
     PARTICLES,
 )
-from lycosa.missions.documents.reading.letters import RAISED, fold
+from lycosa.missions.documents.reading.letters import RAISED
 from lycosa.missions.documents.reading.names import is_numbered
+from lycosa.text.fold import fold
 
 #: Marks that tie a name to a footnote or an affiliation.
 MARK = re.compile(
@@ -58,7 +59,7 @@ def name_score(text: str) -> float:
     if not 2 <= len(words) <= 7 or len(text) > 60 or _NO_LETTER.search(text) or is_numbered(text):
         return 0.0
     folded = fold(text)
-    if NOT_NAMES.search(folded) or INSTITUTION.search(folded) or folded.split()[0] in _NEVER_FIRST:
+    if NOT_NAMES.search(folded) or INSTITUTION.search(folded) or fold(words[0]) in _NEVER_FIRST:
         return 0.0
     address = ADDRESS.search(folded) is not None
     if address and not re.search(r"[a-z]{3}", ADDRESS.sub(" ", folded)):

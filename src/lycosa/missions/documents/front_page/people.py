@@ -12,7 +12,8 @@ from lycosa.missions.documents.front_page.names import MARK, MEMBERSHIP, name_sc
 from lycosa.missions.documents.front_page.vocabulary import ADDRESS, HONORIFIC, INSTITUTION
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.reading.layout import Line
-from lycosa.missions.documents.reading.letters import fold, plain
+from lycosa.missions.documents.reading.letters import plain
+from lycosa.text.fold import fold
 
 CONTACT = re.compile(r"@|\[at\]|\(at\)|\barroba\b|https?:|www\.|\btel[.:]|\bfax\b|orcid|e-?mail|correo|phone", re.I)
 NO_HEADER = re.compile(

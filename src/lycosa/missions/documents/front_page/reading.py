@@ -32,8 +32,9 @@ from lycosa.missions.documents.front_page.titles import TitleCandidate, find_tit
 from lycosa.missions.documents.front_page.vocabulary import SECTION
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
 from lycosa.missions.documents.reading.layout import Layout, Line
-from lycosa.missions.documents.reading.letters import fold, plain
+from lycosa.missions.documents.reading.letters import plain
 from lycosa.missions.documents.reading.reading import read_layout
+from lycosa.text.fold import fold
 
 HEAD_CHARS = 20_000
 LINE_CHARS_MAX = 1000  # no printed line has more: what does is hostile, or a paragraph

@@ -6,7 +6,8 @@ import re
 
 from lycosa.missions.documents.front_page.vocabulary import REFERENCES
 from lycosa.missions.documents.model import CitedWork
-from lycosa.missions.documents.reading.letters import fold, join_lines, plain
+from lycosa.missions.documents.reading.letters import join_lines, plain
+from lycosa.text.fold import fold
 
 ENTRIES_MAX = 600
 ENTRY_CHARS_MAX = 900

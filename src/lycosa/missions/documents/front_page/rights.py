@@ -6,7 +6,8 @@ import re
 
 from lycosa.missions.documents.model import Evidence, Finding
 from lycosa.missions.documents.reading.layout import Line
-from lycosa.missions.documents.reading.letters import fold, join_lines, plain
+from lycosa.missions.documents.reading.letters import join_lines, plain
+from lycosa.text.fold import fold
 
 _CC_ADDRESS = re.compile(
     r"creativecommons\.org/(?:licenses/(by(?:-(?:nc|nd|sa)){0,2})|publicdomain/(zero|mark))(?:/(\d\.\d))?"

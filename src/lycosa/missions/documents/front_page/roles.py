@@ -7,7 +7,8 @@ import re
 from lycosa.missions.documents.front_page.names import name_score, split_names, tidy_name
 from lycosa.missions.documents.front_page.vocabulary import alternatives
 from lycosa.missions.documents.model import Role
-from lycosa.missions.documents.reading.letters import fold, plain
+from lycosa.missions.documents.reading.letters import plain
+from lycosa.text.fold import fold_in_place
 
 #: The labels of each role, without accents.
 _LABELS: dict[Role, str] = {
@@ -58,7 +59,7 @@ _ROLE = tuple(
 def role_of(text: str) -> tuple[Role | None, str]:
     """The role that a label at the beginning of a line gives, and what stands after the label."""
     stripped = plain(text).strip(" •·-–—()")
-    folded = fold(stripped)
+    folded = fold_in_place(stripped)
     for role, pattern in _ROLE:
         found = pattern.match(folded)
         if found:
@@ -81,8 +82,8 @@ _WITHIN = re.compile(
 def role_within(text: str) -> tuple[Role | None, str]:
     """The role within a line: "Tesis presentada por Ana Pérez"."""
     stripped = plain(text)
-    folded = fold(stripped)
-    for found in _WITHIN.finditer(folded) if len(folded) == len(stripped) else ():
+    folded = fold_in_place(stripped)
+    for found in _WITHIN.finditer(folded):
         rest = stripped[found.end() :]
         if split_names(rest) if rest else re.search(r"(?:por|by)\s*:?\s*$", found[0]):
             director = re.match(r"dirigid|orientad|tutelad|supervised|advised", found[1])

@@ -14,7 +14,8 @@ from lycosa.missions.documents.front_page.names import name_score, split_names
 from lycosa.missions.documents.front_page.roles import role_of
 from lycosa.missions.documents.front_page.vocabulary import ABSTRACT, DEGREE, INSTITUTION, KEYWORDS, REFERENCES, SECTION
 from lycosa.missions.documents.reading.layout import Layout, Line
-from lycosa.missions.documents.reading.letters import fold, join_lines, plain
+from lycosa.missions.documents.reading.letters import join_lines, plain
+from lycosa.text.fold import fold
 
 _FURNITURE = re.compile(
     r"https?:|www\.|@|\bissn\b|\bisbn\b|\bdoi\b|\bvol\.? ?\d|\bpp?\. ?\d|\b(?:19|20)\d\d\)?$|©|arxiv:|copyright|"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lycosa.missions.documents.reading.words import fold
+from lycosa.text.fold import fold_words
 
 #: Words that begin the name of an organisation in Romance languages, and those that may end it in Germanic ones.
 _FIRST = (
@@ -34,5 +34,5 @@ def find_organisations(text: str) -> list[str]:
     unique: dict[str, str] = {}
     for _, name in sorted(found):
         if len(name.split()) > 1:
-            unique.setdefault(fold(name), name)
+            unique.setdefault(fold_words(name), name)
     return list(unique.values())

@@ -17,8 +17,8 @@ from lycosa.missions.documents.pages.blocks import Block, read_blocks
 from lycosa.missions.documents.pages.organisations import find_organisations
 from lycosa.missions.documents.reading.emails import find_emails, is_address, is_impersonal
 from lycosa.missions.documents.reading.names import FoundName, find_names, judge_name
-from lycosa.missions.documents.reading.words import fold
 from lycosa.parse import Doc
+from lycosa.text.fold import fold_words
 
 MAX_PEOPLE = 500
 MAX_LINKS = 1_000
@@ -405,8 +405,8 @@ def _read_organisations(blocks: list[Block], doc: Doc) -> Iterator[Finding]:
     ]
     for text, rule, sure in texts:
         for name in find_organisations(text):
-            if fold(name) not in seen and len(seen) < 40:
-                seen[fold(name)] = None
+            if fold_words(name) not in seen and len(seen) < 40:
+                seen[fold_words(name)] = None
                 yield Finding(name, sure, (Evidence(source="page", rule=rule, url=doc.url, quote=text[:200]),))
 
 

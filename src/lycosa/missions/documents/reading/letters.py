@@ -73,18 +73,6 @@ def plain(text: str) -> str:
     return text.replace(RAISED, "")
 
 
-_FOLDED = {
-    code: base
-    for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
-    if len(base := "".join(c for c in unicodedata.normalize("NFKD", chr(code)) if not unicodedata.combining(c))) == 1
-}
-
-
-def fold(text: str) -> str:
-    """Lower case without accents, as words are compared; as long as the text itself."""
-    return text.lower() if text.isascii() else text.translate(_FOLDED).lower()
-
-
 _BROKEN = re.compile(r"([^\W\d_]{2,})-$")
 _GOES_ON = re.compile(r"^([^\W\d_]+)")
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from lycosa.missions.documents.reading.words import fold
+from lycosa.text.fold import fold_words
 
 _TITLE = r"(?:Dr|Dra|Prof|Profa|Lic|Ing|Mag|Mg|MSc|Sr|Sra|Mr|Mrs|Ms|Doctor|Doctora|Profesor|Profesora|D|Dña|Don|Doña)"
 _PART = r"[A-ZÀ-ÖØ-ÞĀ-Ž][a-zß-öø-ÿā-ž]+(?:[-'’][A-ZÀ-ÖØ-Þa-zß-öø-ÿ][a-zß-öø-ÿ]+)*"
@@ -62,7 +62,7 @@ def is_numbered(text: str) -> bool:
 
 def judge_name(text: str) -> float:
     """How sure a text is the name of a person, by itself: 0 to 1."""
-    words = fold(text).split()
+    words = fold_words(text).split()
     if not 2 <= len(words) <= 8 or len(text) > 80 or any(char.isdigit() for char in text):
         return 0.0
     if any(word in no_names() for word in words) or is_numbered(text):
@@ -100,10 +100,10 @@ def find_names(text: str) -> list[FoundName]:
 def _trim(text: str, start: int, end: int) -> tuple[str, int, int]:
     """A run of capitalised words without those at its ends that no name has: "Profesor Juan Pérez Madrid"."""
     spans = [(match.start() + start, match.end() + start) for match in re.finditer(r"\S+", text[start:end])]
-    while spans and fold(text[slice(*spans[0])]) in no_names():
+    while spans and fold_words(text[slice(*spans[0])]) in no_names():
         spans.pop(0)
     for at, span in enumerate(spans):
-        if fold(text[slice(*span)]) in no_names():
+        if fold_words(text[slice(*span)]) in no_names():
             spans = spans[:at]
             break
     if len(spans) < 2:

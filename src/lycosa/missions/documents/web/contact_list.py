@@ -17,9 +17,9 @@ from lycosa.missions.documents.contacts import (
     sheet_row,
 )
 from lycosa.missions.documents.decisions import permissions
-from lycosa.missions.documents.reading.words import fold
 from lycosa.missions.web_lists import count_pages
 from lycosa.output.table import Format, write
+from lycosa.text.fold import fold_words
 
 PAGE_SIZE = 50
 
@@ -62,12 +62,13 @@ class ContactList(Struct, frozen=True):
 def list_contacts(collection: Collection, *, words: str = "", everything: bool = False, page: int = 1) -> ContactList:
     """The authors whose name, address or affiliation has these words."""
     catalogue, is_current = kept_catalogue(collection)
-    sought = fold(words).split()
+    sought = fold_words(words).split()
     wanted = (document for document in catalogue.documents if document.wanted)
     sheets = [
         sheet
         for sheet in gather_sheets(wanted, catalogue.people, permissions(collection.path))
-        if (everything or sheet.is_open) and (not sought or all(word in fold(_words_of(sheet)) for word in sought))
+        if (everything or sheet.is_open)
+        and (not sought or all(word in fold_words(_words_of(sheet)) for word in sought))
     ]
     pages = count_pages(len(sheets), PAGE_SIZE)
     page = min(max(page, 1), pages)

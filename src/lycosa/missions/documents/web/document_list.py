@@ -15,8 +15,8 @@ from lycosa.errors import UsageError
 from lycosa.missions.documents.catalogue import ShownCatalogue, kept_catalogue
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.model import DocumentDescription
-from lycosa.missions.documents.reading.words import fold
 from lycosa.missions.web_lists import CountedFacet, count_pages, rank_values, read_page
+from lycosa.text.fold import fold_words
 from lycosa.urls import host_of
 
 PAGE_SIZE = 50
@@ -80,7 +80,7 @@ def list_documents(
         if values
     }
     if words:
-        sought = fold(words).split()
+        sought = fold_words(words).split()
         fitting = {row.url for row in rows if all(word in _words_of(row) for word in sought)}
         tests["q"] = lambda row: row.url in fitting
     fit = [row for row in rows if all(test(row) for test in tests.values())]
@@ -137,7 +137,7 @@ def _row(document: DocumentDescription) -> DocumentRow:
 
 @lru_cache(maxsize=50_000)
 def _words_of(row: DocumentRow) -> str:
-    return fold(f"{row.title} {' '.join(row.authors)} {row.url}")
+    return fold_words(f"{row.title} {' '.join(row.authors)} {row.url}")
 
 
 def _with_permission(row: DocumentRow, states: Mapping[str, str]) -> DocumentRow:
@@ -153,7 +153,9 @@ def _sort(rows: list[DocumentRow], sort: str) -> list[DocumentRow]:
 
     def key(row: DocumentRow) -> Any:
         value = getattr(row, name)
-        return value if isinstance(value, float) else fold("; ".join(value) if isinstance(value, tuple) else value)
+        return (
+            value if isinstance(value, float) else fold_words("; ".join(value) if isinstance(value, tuple) else value)
+        )
 
     return sorted(rows, key=key, reverse=sort.startswith("-"))
 

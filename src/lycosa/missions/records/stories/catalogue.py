@@ -28,7 +28,7 @@ from lycosa.missions.records.stories.features import (
 from lycosa.missions.records.stories.refresh import load_frequencies
 from lycosa.missions.records.stories.tables import StoryReason, ensure_tables
 from lycosa.text.fingerprint import cut_runs, hash_text, read_lines
-from lycosa.text.terms import fold
+from lycosa.text.fold import fold
 
 #: Members whose features tell what a story is about, and words that do.
 _ASKED = 6

@@ -28,8 +28,8 @@ from xxhash import xxh3_64_intdigest
 from lycosa.missions.records.field_roles import UNSPACED, Roles, as_texts
 from lycosa.text import terms
 from lycosa.text.fingerprint import hash_text
+from lycosa.text.fold import fold
 from lycosa.text.stopwords import STOP_WORDS
-from lycosa.text.terms import fold
 
 #: Characters that are looked at: a story is told at its beginning.
 MAX_CHARS = 3_000
@@ -112,7 +112,7 @@ def _all_features(roles: Roles, text: str, language: str) -> Iterator[tuple[Feat
     """The features of a text, each with how often it occurs."""
     names = _find_names(text, language)
     named: set[str] = set()
-    authors = [frozenset(terms.fold(person).split()) for person in roles.people]
+    authors = [frozenset(fold(person).split()) for person in roles.people]
     for words in (*names, *_title_names(roles.title, language, names) * _TITLE_COUNTS, *_place_names(roles.place)):
         named.update(words, (_stem(word.encode()) for word in words))
         if any(author.issuperset(words) for author in authors):
@@ -145,7 +145,7 @@ def _stem(token: bytes) -> str:
 
 @lru_cache(maxsize=50_000)
 def _fold_name(word: str) -> str:
-    return terms.fold(word).replace("’", "'").removesuffix("'s")
+    return fold(word).replace("’", "'").removesuffix("'s")
 
 
 def _find_names(text: str, language: str) -> list[list[str]]:

@@ -35,7 +35,7 @@ from lycosa.missions.records.stories.grouping import (
 )
 from lycosa.missions.records.stories.tables import StoryReason, ensure_tables
 from lycosa.text.fingerprint import hash_text, make_fingerprint
-from lycosa.text.terms import fold
+from lycosa.text.fold import fold
 
 #: Records in one transaction.
 _PORTION = 5_000

@@ -105,7 +105,7 @@ DOCUMENTS = TableList(
         "uses": "SELECT document AS n, value FROM facet WHERE name = 'uses'",
         "group": f"SELECT document AS n, cluster || '{BETWEEN}' || collection AS value FROM membership",
     },
-    text="lower(item.url)",
+    text="item.url",
     flags=frozenset({"well_formed"}),
     read_former=_read_former,
 )
@@ -127,7 +127,7 @@ SCHEMAS = TableList(
     absent=NOT_ANALYSED,
     items=f"""(SELECT {_ITEM}, coalesce(uses, 0) AS uses FROM document LEFT JOIN used ON used.schema = document.id
                WHERE kind IN ({quote(GRAMMARS)}))""",
-    text="lower(item.url)",
+    text="item.url",
     flags=frozenset({"well_formed"}),
 )
 
@@ -149,5 +149,5 @@ GROUPS = TableList(
     open=_open(_GROUPS),
     absent=NOT_ANALYSED,
     items="found_group",
-    text="lower(item.name)",
+    text="item.name",
 )  # fmt: skip
