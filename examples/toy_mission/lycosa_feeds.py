@@ -8,7 +8,7 @@ from msgspec import Struct
 from lycosa import Collection
 from lycosa.config.command_options import collection_option
 from lycosa.export.definition import Host
-from lycosa.missions.api import Export, MissionManifest, Report, Written
+from lycosa.missions.api import MissionManifest, Report, Written, export_kind
 from lycosa.model import Record
 from lycosa.output.destination import opened_bytes
 from lycosa.output.html_page import Section, TableLink, table
@@ -32,16 +32,12 @@ class OpmlOptions(Struct, frozen=True):
     host: Host = ""  # --host NAME
 
 
-OPML = Export(
-    name="opml", summary="feeds for readers", writer="lycosa_feeds:write_opml", options=OpmlOptions, endings=("opml",)
-)
-
 MANIFEST = MissionManifest(
     name="feeds",
     summary="news feeds",
     quarry="lycosa_feeds:Feeds",
     verbs={"feeds": "lycosa_feeds:feeds"},
-    exports=(OPML,),
+    exports=("lycosa_feeds",),
     report="lycosa_feeds:report_feeds",
 )
 
@@ -64,6 +60,7 @@ def report_feeds(collection):
     return Report("Feeds", [Section("All feeds", [table(("address", "title", "entries"), rows)])])
 
 
+@export_kind("opml", "feeds for readers", options=OpmlOptions, endings=("opml",))
 def write_opml(collection, target, options):
     found = feeds_of(collection, options.host)
     lines = [f"<outline type='rss' text={quoteattr(r.data['title'])} xmlUrl={quoteattr(r.url)}/>" for r in found]

@@ -25,8 +25,8 @@ from lycosa.config.mission_table import is_name
 from lycosa.config.settings import Mission
 from lycosa.config.toml import to_toml
 from lycosa.errors import LycosaError
-from lycosa.export.core_exports import EXPORTS
-from lycosa.export.definition import Export
+from lycosa.export import core_writers
+from lycosa.export.definition import Export, kinds_of
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.missions import registry
 from lycosa.missions.api import FinishedRound, MissionManifest, Report
@@ -134,7 +134,7 @@ def test_its_verbs_are_commands_with_a_help(manifest: MissionManifest) -> None:
 
 def test_its_exports_are_data(manifest: MissionManifest) -> None:
     """Each has a name of its own, a summary, a writer that is there, and options that need no value."""
-    others = [export.name for export in EXPORTS]
+    others = [export.name for export in kinds_of(core_writers)]
     others += [export.name for each in registry.every() if each.name != manifest.name for export in each.load_exports()]
     for export in manifest.load_exports():
         assert isinstance(export, Export) and export.summary
@@ -212,6 +212,19 @@ def test_our_missions_come_in_by_the_same_door() -> None:
     root = Path(__file__).resolve().parents[2]
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     assert project["entry-points"][registry.GROUP] == registry.BUILT_IN
+
+
+def test_kinds_of_export_are_cheap_to_load() -> None:
+    """The help lists all of them: what only a writer needs comes when it writes."""
+    code = "import sys; from lycosa.cli import export; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    loaded = set(done.stdout.split())
+    assert {"lycosa.missions.geo.export.writers", "lycosa.missions.documents.export.writers"} <= loaded
+    assert not loaded & {
+        *("lxml", "rapidfuzz", "re2", "tarfile", "zipfile", "lycosa.export.files", "lycosa.analysis.package"),
+        *("lycosa.missions.documents.catalogue", "lycosa.missions.geo.inventory.inventory"),
+        *("lycosa.missions.records.database.store", "lycosa.missions.records.corpus.export"),
+    }
 
 
 @pytest.mark.parametrize("name", registry.BUILT_IN)

@@ -1,7 +1,8 @@
 """The verb `export`: writes a collection as files or lists that other programs read.
 
-The kinds are data (`export/definition.py`): those of the core, then those of missions. The fields of their structs
-become options; one that does not belong to the chosen kind is refused with the kinds that it goes with.
+The kinds are data, declared above their writers (`export/definition.py`): those of the core, then those of missions.
+The fields of their structs become options; one that does not belong to the chosen kind is refused with the kinds that
+it goes with.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 import click
 from msgspec import Meta, Struct
 
-from lycosa.analysis import document_exports
+from lycosa.analysis import document_writers
 from lycosa.cli.collection_choice import readable_collection_option
 from lycosa.config.command_options import refuse_empty_name
 from lycosa.errors import UsageError
-from lycosa.export import core_exports
-from lycosa.export.definition import Export, Written
+from lycosa.export import core_writers
+from lycosa.export.definition import Export, Written, kinds_of
 from lycosa.missions import registry
 from lycosa.missions.manifest import MissionManifest, load_attribute
 from lycosa.output.destination import check_ending, report_written
@@ -90,7 +91,7 @@ class ExportCommand(click.Command):
 
 def _ours() -> list[Export]:
     missions = registry.gather(MissionManifest.load_exports, registry.ours())
-    return [*core_exports.EXPORTS, *document_exports.EXPORTS, *missions]
+    return [*kinds_of(core_writers), *kinds_of(document_writers), *missions]
 
 
 def write_export(

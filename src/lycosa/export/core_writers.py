@@ -1,4 +1,4 @@
-"""Writers of the exports that every collection has: each writes a collection as a file, a folder or a list."""
+"""Exports that every collection has: each kind with its options and with what writes it, a file, a folder or a list."""
 
 from __future__ import annotations
 
@@ -6,40 +6,107 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
 
 from lycosa.collection import records
 from lycosa.collection.collection import Collection
 from lycosa.collection.graph import list_inlinks
 from lycosa.collection.listing import List, RowFilter, list_rows
 from lycosa.collection.records import RecordFilter
-from lycosa.export import files, web_graph
-from lycosa.export.core_exports import (
-    GraphOptions,
-    InlinkOptions,
-    ListOptions,
-    PageListOptions,
-    PageOptions,
-    RecordOptions,
-    UrlListOptions,
+from lycosa.export.definition import (
+    Form,
+    GraphForm,
+    Host,
+    Kind,
+    Mime,
+    NoOptions,
+    Raw,
+    Round,
+    State,
+    Written,
+    export_kind,
 )
-from lycosa.export.definition import NoOptions, Written
-from lycosa.graph.files import write_graphml
 from lycosa.output.destination import check_form, check_place, opened, opened_bytes
 from lycosa.output.table import write
 from lycosa.output.wording import counted
 
 
+class PageOptions(Struct, frozen=True):
+    """Which pages are written."""
+
+    host: Host = ""
+    mime: Mime = ""
+    round: Round = None
+
+
+class UrlListOptions(Struct, frozen=True):
+    """Which URLs are listed, and how."""
+
+    format: Form = None
+    host: Host = ""
+    state: State = ""
+    raw: Raw = False
+
+
+class PageListOptions(PageOptions, frozen=True):
+    """Which pages are listed, and how."""
+
+    format: Form = None
+    raw: Raw = False
+
+
+class ListOptions(Struct, frozen=True):
+    """Which host is listed, and how."""
+
+    format: Form = None
+    host: Host = ""
+    raw: Raw = False
+
+
+class GraphOptions(Struct, frozen=True):
+    """What the nodes of the graph are."""
+
+    format: GraphForm = None
+    by: Annotated[Literal["page", "host", "domain"], Meta(description="Nodes of the graph (default: page).")] = "page"
+    host: Host = ""
+    raw: Raw = False
+
+
+class InlinkOptions(ListOptions, frozen=True):
+    """Whose inlinks are listed, and how."""
+
+    url: Annotated[str, Meta(description="Only the inlinks of this URL.", extra={"metavar": "URL"})] = ""
+
+
+class RecordOptions(ListOptions, frozen=True):
+    """Which records are listed, and how."""
+
+    kind: Kind = ""
+
+
+@export_kind(
+    "mirror", "a folder in which each page is found by its URL's path", options=PageOptions, folder=True, pipe=False
+)
 def write_mirror(collection: Collection, target: str, options: PageOptions) -> Written:
+    from lycosa.export import files
+
     count = files.export_mirror(collection, Path(target), _filter(options))
     return Written(f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}", partial=bool(count.lack))
 
 
+@export_kind("index", "a text file: one entry a page, with its links", options=PageOptions, endings=("txt",))
 def write_index(collection: Collection, target: str, options: PageOptions) -> Written:
+    from lycosa.export import files
+
     to = sys.stdout if target == "-" else Path(target)
     return Written(counted(files.export_index(collection, to, _filter(options)), "page"))
 
 
 def write_warc(collection: Collection, target: str, options: PageOptions) -> Written:
+    from lycosa.export import files
+
     wanted = _filter(options)
     if target != "-" and wanted == RowFilter():
         return Written(counted(files.export_warc(collection, Path(target)), "archive file"))
@@ -47,22 +114,35 @@ def write_warc(collection: Collection, target: str, options: PageOptions) -> Wri
         return Written(counted(files.export_warc(collection, out, wanted), "record"))
 
 
+@export_kind(
+    "wacz",
+    "the archive with its index, as replay tools open it",
+    options=NoOptions,
+    endings=("wacz",),
+    pipe=False,
+    remark=", which holds the whole archive",
+)
 def write_wacz(collection: Collection, target: str, options: NoOptions) -> Written:
+    from lycosa.export import files
+
     packed = files.export_wacz(collection, Path(target))
     said = f"{counted(packed.records, 'record')}, {counted(packed.pages, 'page')}, {packed.bytes:,} bytes{packed.lack}"
     return Written(said, partial=bool(packed.lost))
 
 
+@export_kind("urls", "every URL ever met, with its fate", options=UrlListOptions)
 def write_urls(collection: Collection, target: str, options: UrlListOptions) -> Written:
     wanted = RowFilter(host=options.host, state=options.state)
     return write_list("urls", target, collection.path, form=options.format, wanted=wanted, raw=options.raw)
 
 
+@export_kind("pages", "what is stored", options=PageListOptions)
 def write_pages(collection: Collection, target: str, options: PageListOptions) -> Written:
     wanted = _filter(options)
     return write_list("pages", target, collection.path, form=options.format, wanted=wanted, raw=options.raw)
 
 
+@export_kind("links", "who links to whom", options=ListOptions)
 def write_links(collection: Collection, target: str, options: ListOptions) -> Written:
     wanted = RowFilter(host=options.host)
     return write_list("links", target, collection.path, form=options.format, wanted=wanted, raw=options.raw)
@@ -83,27 +163,13 @@ def write_list(
         return Written(counted(write(listing.rows, listing.columns, out, form=chosen_format, raw=raw), "row"))
 
 
-def write_records(collection: Collection, target: str, options: RecordOptions) -> Written:
-    wanted = RecordFilter(kind=options.kind, host=options.host)
-    return list_records(collection.path, target, wanted, form=options.format, raw=options.raw)
-
-
-def list_records(
-    folder: str | os.PathLike[str],
-    target: str,
-    wanted: RecordFilter = RecordFilter(),  # noqa: B008  frozen
-    *,
-    form: str | None = None,
-    raw: bool = False,
-) -> Written:
-    """Write records to a file or the pipe."""
-    with opened(target, form) as (out, chosen_format):
-        return Written(counted(records.write_records(folder, out, wanted, form=chosen_format, raw=raw), "row"))
-
-
+@export_kind("graph", "the same as a graph of pages, hosts or domains, with weights", options=GraphOptions)
 def write_graph(collection: Collection, target: str, options: GraphOptions) -> Written:
     nodes = options.by
     if options.format == "graphml" or (options.format is None and target.lower().endswith(".graphml")):
+        from lycosa.export import web_graph
+        from lycosa.graph.files import write_graphml
+
         check_form(target, "graphml")
         with (
             opened(target, "jsonl") as (out, _),
@@ -122,6 +188,7 @@ def write_graph(collection: Collection, target: str, options: GraphOptions) -> W
         return Written(counted(write(rows, columns, out, form=chosen_format, raw=options.raw), "edge"))
 
 
+@export_kind("inlinks", "who is linked from where, sorted by the target", options=InlinkOptions)
 def write_inlinks(collection: Collection, target: str, options: InlinkOptions) -> Written:
     from lycosa.explain.address import read_address
 
@@ -136,6 +203,26 @@ def write_inlinks(collection: Collection, target: str, options: InlinkOptions) -
     return Written(counted(count, "link"))
 
 
+@export_kind("records", "what was extracted", options=RecordOptions)
+def write_records(collection: Collection, target: str, options: RecordOptions) -> Written:
+    wanted = RecordFilter(kind=options.kind, host=options.host)
+    return list_records(collection.path, target, wanted, form=options.format, raw=options.raw)
+
+
+def list_records(
+    folder: str | os.PathLike[str],
+    target: str,
+    wanted: RecordFilter = RecordFilter(),  # noqa: B008  frozen
+    *,
+    form: str | None = None,
+    raw: bool = False,
+) -> Written:
+    """Write records to a file or the pipe."""
+    with opened(target, form) as (out, chosen_format):
+        return Written(counted(records.write_records(folder, out, wanted, form=chosen_format, raw=raw), "row"))
+
+
+@export_kind("near-duplicates", "pages that say nearly the same, in clusters, the largest first", options=ListOptions)
 def write_near_duplicates(collection: Collection, target: str, options: ListOptions) -> Written:
     from lycosa.derived.near_duplicates import COLUMNS, find_near_duplicates
 

@@ -1,13 +1,20 @@
 """Definition of an export, as data: its name, its options, how its file may be called, and the function that writes it.
 
+Each kind is declared above its writer:
+
+    @export_kind("opml", "feeds for readers", options=OpmlOptions, endings=("opml",))
+    def write_opml(collection: Collection, target: str, options: OpmlOptions) -> Written:
+
 Command line and web make their forms from it. An option is a field of the struct in `options`: the field's type says
-what may be given, its `Meta` what people read. The aliases below are the options that several exports share.
+what may be given, its `Meta` what people read. The aliases below are the options that several exports share. The help
+of `lycosa export` loads the modules of all writers, so these import what they need when they write.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -66,17 +73,57 @@ class Written(Struct, frozen=True):
 
 #: Writes a collection to a path, or to the pipe ("-"), as the options say.
 Writer = Callable[["Collection", str, Any], Written]
+Options = TypeVar("Options", bound=Struct)
 
 
 class Export(Struct, frozen=True, kw_only=True):
-    """One kind of `lycosa export`."""
+    """One kind of `lycosa export`; called as its writer is."""
 
     name: str
     summary: str
-    writer: str  # "package.module:function", loaded when it is used: a `Writer`
+    writer: Writer | str  # or "package.module:function", loaded when it is used
     options: type[Struct] = NoOptions
     endings: tuple[str, ...] = ()  # of the file that it writes; empty for a list, whose endings follow its format
     folder: bool = False  # it may be a folder; without `endings` it always is one
     pipe: bool = True  # it can go into a pipe
     heading: str = ""  # what stands above it in the help
     remark: str = ""  # why it lacks the options of others, as the end of a sentence
+
+    def __call__(self, collection: Collection, target: str, options: Struct) -> Written:
+        assert callable(self.writer)
+        return self.writer(collection, target, options)
+
+
+def export_kind(
+    name: str,
+    summary: str,
+    *,
+    options: type[Options],
+    endings: tuple[str, ...] = (),
+    folder: bool = False,
+    pipe: bool = True,
+    heading: str = "",
+    remark: str = "",
+) -> Callable[[Callable[[Collection, str, Options], Written]], Export]:
+    """Declare the function below as the writer of a kind of export; what the words mean, `Export` says."""
+
+    def declare(writer: Callable[[Collection, str, Options], Written]) -> Export:
+        return Export(
+            name=name,
+            summary=summary,
+            writer=writer,
+            options=options,
+            endings=endings,
+            folder=folder,
+            pipe=pipe,
+            heading=heading,
+            remark=remark,
+        )
+
+    return declare
+
+
+def kinds_of(module: ModuleType) -> list[Export]:
+    """The kinds of export that a module declares, in its order; not those that it imports."""
+    found = [value for value in vars(module).values() if isinstance(value, Export)]
+    return [kind for kind in found if isinstance(kind.writer, str) or kind.writer.__module__ == module.__name__]

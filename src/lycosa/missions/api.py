@@ -6,7 +6,7 @@ back. `PlainMission` is the interface that missions had before: plug-ins written
 
 from __future__ import annotations
 
-from lycosa.export.definition import Export, NoOptions, Written
+from lycosa.export.definition import Export, NoOptions, Written, export_kind
 from lycosa.missions.former_plugins import MissionPlugin, PlainMission
 from lycosa.missions.manifest import (
     ChangesAsked,
@@ -35,4 +35,5 @@ __all__ = [
     "SideDatabase",
     "WebPage",
     "Written",
+    "export_kind",
 ]

@@ -111,8 +111,8 @@ class MissionManifest(Struct, frozen=True, kw_only=True):
 
     #: Verbs: the word on the command line, and "package.module:function" of a click command.
     verbs: Mapping[str, str] = {}
-    #: Kinds of `lycosa export`, or "package.module:name" of several; a function gives several.
-    exports: tuple[Export | Reference, ...] = ()
+    #: Modules ("package.module") that declare kinds of `lycosa export`, or such kinds.
+    exports: tuple[str | Export | Callable[[], Iterable[Export]], ...] = ()
     #: What may be asked for after each round of a crawl.
     crawl_options: tuple[CrawlOption, ...] = ()
     #: A function of (collection) -> the `Report` of `lycosa report NAME`, or None.
@@ -163,14 +163,15 @@ class MissionManifest(Struct, frozen=True, kw_only=True):
 
     def load_exports(self) -> Iterator[Export]:
         """The kinds of export, in their order."""
-        from lycosa.export.definition import Export
+        from lycosa.export.definition import Export, kinds_of
 
         for each in self.exports:
-            found = load_attribute(each, what="export") if isinstance(each, str) else each
-            if isinstance(found, Export):
-                yield found
+            if isinstance(each, str):
+                yield from kinds_of(load_attribute(each, what="export"))
+            elif isinstance(each, Export):
+                yield each
             else:
-                yield from found() if callable(found) else found
+                yield from each()
 
     def class_name(self, field: str) -> str:
         """The import path of a class, as a process can load it that knows no mission; empty where there is none."""
@@ -195,12 +196,13 @@ _KINDS: dict[str, Any] = {
 
 
 def load_attribute(reference: Reference, *, what: str) -> Any:
-    """What "package.module:name" names; `what` it is stands in the UsageError."""
+    """What "package.module:name" or "package.module" names; `what` it is stands in the UsageError."""
     if not isinstance(reference, str):
         return reference
     where, _, wanted = reference.partition(":")
     try:
-        return getattr(importlib.import_module(where), wanted)
+        module = importlib.import_module(where)
+        return getattr(module, wanted) if wanted else module
     except (Exception, SystemExit) as error:
         raise UsageError(f"The {what} {reference} cannot be loaded: {describe(error)}.") from error
 

@@ -24,7 +24,7 @@ MANIFEST = MissionManifest(
         "oai": "lycosa.missions.documents.cli.oai:oai",
         "evaluate": "lycosa.missions.documents.cli.evaluate:evaluate",
     },
-    exports=("lycosa.missions.documents.export.kinds:EXPORTS",),
+    exports=("lycosa.missions.documents.export.writers",),
     report="lycosa.missions.documents.report:make_report",
     graph="lycosa.missions.documents.graph:open_graph",
     pages=(

@@ -19,7 +19,7 @@ MANIFEST = MissionManifest(
         "services": "lycosa.missions.geo.cli.services:services",
         "check-services": "lycosa.missions.geo.cli.check_services:check_services",
     },
-    exports=("lycosa.missions.geo.export.kinds:EXPORTS",),
+    exports=("lycosa.missions.geo.export.writers",),
     crawl_options=(CrawlOption("check-services", "After each round, check the services that were found."),),
     after_round="lycosa.missions.geo.cli.check_services:check_after",
     pages=(

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.collection.collection import Collection
-from lycosa.export.definition import Export, Host, Written
+from lycosa.export.definition import Host, Written, export_kind
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.destination import write_parts
 from lycosa.output.wording import counted
@@ -48,15 +48,12 @@ class CacheOptions(Struct, frozen=True):
     host: Host = ""
 
 
-CACHE = Export(
-    name="cache",
-    summary="the download cache as XML: URL, place in the archive, dates and state from the server, processed or not",
-    writer="lycosa.missions.records.download_cache:write_cache",
+@export_kind(
+    "cache",
+    "the download cache as XML: URL, place in the archive, dates and state from the server, processed or not",
     options=CacheOptions,
     endings=("xml",),
 )
-
-
 def write_cache(collection: Collection, target: str, options: CacheOptions) -> Written:
     """Write the cache to a file or the pipe, page by page."""
     with collection.snapshot():

@@ -30,9 +30,9 @@ MANIFEST = MissionManifest(
         "impact": "lycosa.missions.records.cli.stories:impact",
     },
     exports=(
-        "lycosa.missions.records.download_cache:CACHE",
-        "lycosa.missions.records.database.exports:RECORDS_XML",
-        "lycosa.missions.records.corpus.options:EXPORTS",
+        "lycosa.missions.records.download_cache",
+        "lycosa.missions.records.exports",
+        "lycosa.missions.records.corpus.options",
     ),
     crawl_options=(
         CrawlOption(

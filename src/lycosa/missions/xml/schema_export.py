@@ -14,17 +14,12 @@ from xml.sax.saxutils import quoteattr
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.analysis.document_writers import describe_lost
-from lycosa.analysis.selection import Document, Selection, opened_selection
-from lycosa.collection.collection import Collection
+from lycosa.analysis.selection import Document, Selection
 from lycosa.errors import UsageError
-from lycosa.export.definition import Written
 from lycosa.export.mirror_paths import add_suffix, fold, path_of
 from lycosa.missions.xml.catalog import fold_public
 from lycosa.missions.xml.closure import NEEDS, Closures
-from lycosa.missions.xml.exports import SchemaOptions
 from lycosa.output.export_folder import write_folder
-from lycosa.output.wording import counted
 
 CATALOG = "catalog.xml"
 MISSING = "missing.txt"
@@ -42,22 +37,6 @@ class SchemaExport(Struct):
     missing: list[str]  # addresses that it needs and that were not collected
     lost: int  # documents that the archive does not hold any more
     guessed: bool = False  # something of it was found elsewhere than at its address
-
-
-def write_schema(collection: Collection, target: str, options: SchemaOptions) -> Written:
-    """Write the schema at an address, and say what is in the folder and what it lacks."""
-    if not options.address:
-        raise UsageError("Name the schema that is wanted: lycosa export schema URL -o DIR.")
-    with opened_selection(collection.path) as selection:
-        made = export_schema(selection, options.address, Path(target))
-    said = f"{counted(made.files, 'file')}, {made.bytes:,} bytes; the schema is {made.entry}{describe_lost(made.lost)}"
-    if made.missing:
-        shown = "".join(f"\n  {address}" for address in made.missing[:10])
-        number = counted(len(made.missing), "document")
-        said += f"\nIt is not complete: {number} that it needs, not collected, in missing.txt:{shown}"
-    elif not made.lost:
-        said += "; complete" + (", but for what was guessed" if made.guessed else "")
-    return Written(said, partial=bool(made.missing or made.lost))
 
 
 def export_schema(selection: Selection, address: str, folder: Path) -> SchemaExport:

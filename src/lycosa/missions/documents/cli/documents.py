@@ -31,8 +31,7 @@ def documents(
     """
     from lycosa.collection.collection import Collection
     from lycosa.missions.documents.cli.story import tell_document
-    from lycosa.missions.documents.export.kinds import CatalogueListOptions
-    from lycosa.missions.documents.export.writers import write_documents
+    from lycosa.missions.documents.export.writers import CatalogueListOptions, write_documents
 
     with Collection(collection) as source:
         if url:

@@ -1,4 +1,4 @@
-"""Export writers: the functions that write the inventory of a collection in each kind of `lycosa export`."""
+"""Exports of the inventory of geographic services: each kind of `lycosa export` with what writes it."""
 
 from __future__ import annotations
 
@@ -7,28 +7,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
+from msgspec import Meta, Struct
 
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
-from lycosa.export.definition import Written
-from lycosa.missions.geo.export.kinds import (
-    FootprintOptions,
-    InventoryOptions,
-    IsoOptions,
-    ListingOptions,
-    MetadataOptions,
-)
-from lycosa.missions.geo.inventory import listing
-from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
-from lycosa.missions.geo.inventory.listing import ServiceFilter, list_layers, list_services
+from lycosa.export.definition import Form, Host, Kind, Raw, State, Written, export_kind
 from lycosa.output.destination import opened, write_parts
 from lycosa.output.export_folder import write_folder
 from lycosa.output.table import write
 from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
+if TYPE_CHECKING:
+    from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
+    from lycosa.missions.geo.inventory.listing import ServiceFilter
+
+_HEADING = "Of the geographic services (see lycosa services):"
 #: Columns of a table for people: those that fit.
 _SHORT = {
     "layers": ("title", "type", "service_type", "name", "west", "south", "east", "north", "endpoint"),
@@ -37,9 +34,48 @@ _SHORT = {
 }
 
 
+class InventoryOptions(Struct, frozen=True):
+    """Which services are taken."""
+
+    kind: Kind = ""
+    state: State = ""
+    host: Host = ""
+
+
+class ListingOptions(InventoryOptions, frozen=True):
+    """Which services are listed, and how."""
+
+    format: Form = None
+    raw: Raw = False
+
+
+class FootprintOptions(InventoryOptions, frozen=True):
+    """Which services are drawn, and what is one shape."""
+
+    by: Annotated[Literal["layer", "service"], Meta(description="What a footprint is of (default: layer).")] = "layer"
+
+
+class IsoOptions(InventoryOptions, frozen=True):
+    """Which services are described, and what is one record."""
+
+    by: Annotated[Literal["layer", "service"], Meta(description="What an ISO record is of (default: service).")] = (
+        "service"
+    )
+
+
+class MetadataOptions(Struct, frozen=True):
+    """Whose records are listed, and how."""
+
+    host: Host = ""
+    format: Form = None
+    raw: Raw = False
+
+
 @contextmanager
 def inventory_of(collection: Collection, wanted: ServiceFilter) -> Iterator[ServiceInventory]:
     """The inventory of a collection as it is at one instant; prints a note where there is none."""
+    from lycosa.missions.geo.inventory.inventory import ServiceInventory
+
     wanted.check()
     with collection.snapshot():
         inventory = ServiceInventory(collection)
@@ -56,12 +92,14 @@ def write_listing(
     what: str, collection: Collection, target: str, *, wanted: ServiceFilter, form: str | None, raw: bool
 ) -> Written:
     """Write services or layers; a table for people has the columns that fit, and the sum above it."""
+    from lycosa.missions.geo.inventory import listing
+
     columns: tuple[str, ...]
     with inventory_of(collection, wanted) as inventory, opened(target, form) as (out, chosen):
         if what == "layers":
-            rows, columns = listing.layer_rows(list_layers(inventory, wanted)), listing.LAYERS
+            rows, columns = listing.layer_rows(listing.list_layers(inventory, wanted)), listing.LAYERS
         else:
-            entries = list(list_services(inventory, wanted))
+            entries = list(listing.list_services(inventory, wanted))
             rows, columns = listing.service_rows(entries), listing.SERVICES
             if chosen == "table":
                 out.write(f"{listing.summarise(entries)}\n\n")
@@ -73,16 +111,21 @@ def write_listing(
     return Written(counted(count, "row"))
 
 
+@export_kind("services", "what was found, as a list", options=ListingOptions, heading=_HEADING)
 def write_services(collection: Collection, target: str, options: ListingOptions) -> Written:
     wanted = _filter(options)
     return write_listing("services", collection, target, wanted=wanted, form=options.format, raw=options.raw)
 
 
+@export_kind("layers", "what they offer, as a list", options=ListingOptions, heading=_HEADING)
 def write_layers(collection: Collection, target: str, options: ListingOptions) -> Written:
     wanted = _filter(options)
     return write_listing("layers", collection, target, wanted=wanted, form=options.format, raw=options.raw)
 
 
+@export_kind(
+    "metadata", "the records of catalogues that were read, as a list", options=MetadataOptions, heading=_HEADING
+)
 def write_metadata(collection: Collection, target: str, options: MetadataOptions) -> Written:
     from lycosa.missions.geo.inventory import harvested_records
 
@@ -97,8 +140,12 @@ def write_metadata(collection: Collection, target: str, options: MetadataOptions
     return Written(counted(count, "row"))
 
 
+@export_kind(
+    "footprints", "their boxes as GeoJSON", options=FootprintOptions, endings=("geojson", "json"), heading=_HEADING
+)
 def write_footprints(collection: Collection, target: str, options: FootprintOptions) -> Written:
     from lycosa.missions.geo.export import geojson
+    from lycosa.missions.geo.inventory.listing import list_layers
 
     wanted = _filter(options)
     with inventory_of(collection, wanted) as inventory:
@@ -110,8 +157,16 @@ def write_footprints(collection: Collection, target: str, options: FootprintOpti
     return Written(counted(count - 1, "feature"))
 
 
+@export_kind(
+    "map",
+    "a page that shows them, which needs neither server nor network",
+    options=InventoryOptions,
+    endings=("html", "htm"),
+    heading=_HEADING,
+)
 def write_map(collection: Collection, target: str, options: InventoryOptions) -> Written:
     from lycosa.missions.geo.export import map_page
+    from lycosa.missions.geo.inventory.listing import list_layers, list_services
 
     wanted = _filter(options)
     with inventory_of(collection, wanted) as inventory:
@@ -120,8 +175,17 @@ def write_map(collection: Collection, target: str, options: InventoryOptions) ->
     return Written(f"a map of {counted(len(entries), 'service')}")
 
 
+@export_kind(
+    "stac",
+    "a static catalogue in a folder, or one document a line",
+    options=InventoryOptions,
+    endings=("jsonl", "ndjson"),
+    folder=True,
+    heading=_HEADING,
+)
 def write_stac(collection: Collection, target: str, options: InventoryOptions) -> Written:
     from lycosa.missions.geo.export import stac
+    from lycosa.missions.geo.inventory.listing import list_layers
 
     wanted = _filter(options)
     with inventory_of(collection, wanted) as inventory:
@@ -132,8 +196,17 @@ def write_stac(collection: Collection, target: str, options: InventoryOptions) -
         return Written(counted(write_folder(Path(target), stac.list_files(entries, layers), kind="stac"), "file"))
 
 
+@export_kind(
+    "iso",
+    "ISO 19139 records in a folder, or one CSW-T transaction",
+    options=IsoOptions,
+    endings=("xml",),
+    folder=True,
+    heading=_HEADING,
+)
 def write_iso(collection: Collection, target: str, options: IsoOptions) -> Written:
     from lycosa.missions.geo.export import iso
+    from lycosa.missions.geo.inventory.listing import list_layers
 
     wanted = _filter(options)
     with inventory_of(collection, wanted) as inventory:
@@ -147,6 +220,14 @@ def write_iso(collection: Collection, target: str, options: IsoOptions) -> Writt
         return Written(counted(write_folder(Path(target), iso.write_files(records), kind="iso"), "record"))
 
 
+@export_kind(
+    "originals",
+    "their descriptions as they came, in a folder with a catalogue",
+    options=InventoryOptions,
+    folder=True,
+    pipe=False,
+    heading=_HEADING,
+)
 def write_originals(collection: Collection, target: str, options: InventoryOptions) -> Written:
     from lycosa.missions.geo.export import originals
 
@@ -159,9 +240,13 @@ def write_originals(collection: Collection, target: str, options: InventoryOptio
 
 
 def _filter(options: InventoryOptions) -> ServiceFilter:
+    from lycosa.missions.geo.inventory.listing import ServiceFilter
+
     return ServiceFilter(kind=options.kind, state=options.state, host=host_pattern(options.host))
 
 
 def _described(inventory: ServiceInventory, wanted: ServiceFilter) -> list[ServiceEntry]:
     """The services that are wanted and described themselves."""
+    from lycosa.missions.geo.inventory.listing import list_services
+
     return [entry for entry in list_services(inventory, wanted) if entry.sources]

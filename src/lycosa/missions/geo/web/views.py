@@ -6,7 +6,6 @@ from starlette.responses import FileResponse
 
 from lycosa.errors import UsageError
 from lycosa.missions.geo.export import writers
-from lycosa.missions.geo.export.kinds import FootprintOptions, InventoryOptions, ListingOptions
 from lycosa.missions.geo.web.check_rounds import CheckRoundRow, list_rounds
 from lycosa.missions.geo.web.layer_list import LayerRow, list_layers
 from lycosa.missions.geo.web.map_drawing import origin_of
@@ -16,14 +15,14 @@ from lycosa.missions.geo.web.service_list import ServiceRow, list_services
 from lycosa.missions.web import View, WebRequest
 from lycosa.missions.web_files import send_made_file
 
-#: Files that can be had, each with what writes it, by its name in the address.
+#: Files that can be had, each with its kind of export, by its name in the address.
 _FILES = {
-    "services.csv": (writers.write_services, ListingOptions),
-    "services.jsonl": (writers.write_services, ListingOptions),
-    "layers.csv": (writers.write_layers, ListingOptions),
-    "layers.jsonl": (writers.write_layers, ListingOptions),
-    "footprints.geojson": (writers.write_footprints, FootprintOptions),
-    "map.html": (writers.write_map, InventoryOptions),
+    "services.csv": writers.write_services,
+    "services.jsonl": writers.write_services,
+    "layers.csv": writers.write_layers,
+    "layers.jsonl": writers.write_layers,
+    "footprints.geojson": writers.write_footprints,
+    "map.html": writers.write_map,
 }
 
 
@@ -57,10 +56,10 @@ def send_file(request: WebRequest) -> FileResponse:
     name = request.query.get("name", "")
     if name not in _FILES:
         raise UsageError(f"There is no file {name[:40]!r}; allowed: {', '.join(_FILES)}.")
-    write, options = _FILES[name]
+    export = _FILES[name]
     chosen = {key: request.query.get(key, "")[:300] for key in ("kind", "state", "host")}
     return send_made_file(
         name,
-        lambda target: write(request.collection, str(target), options(**chosen)),  # type: ignore[operator]
+        lambda target: export(request.collection, str(target), export.options(**chosen)),
         media_type="text/plain; charset=utf-8" if name.endswith((".csv", ".jsonl")) else "application/octet-stream",
     )

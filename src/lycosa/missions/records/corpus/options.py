@@ -1,4 +1,4 @@
-"""The options of the exports for corpora."""
+"""The kinds of export that make corpora, with their options; their writers are named, as it takes time to load them."""
 
 from __future__ import annotations
 
@@ -44,21 +44,19 @@ class LabelledOptions(Struct, frozen=True):
     most: Annotated[int | None, Meta(description="At most so many pages of a host.", extra={"metavar": "N"})] = None
 
 
-EXPORTS = (
-    Export(
-        name="corpus",
-        summary="the clean text of the pages with its metadata, each text once",
-        writer="lycosa.missions.records.corpus.export:write_corpus",
-        options=CorpusOptions,
-        endings=("jsonl", "parquet"),
-        folder=True,
-    ),
-    Export(
-        name="labelled-pages",
-        summary="pages with the values of their records and their places, for training extractors",
-        writer="lycosa.missions.records.corpus.labelled_pages:write_labelled_pages",
-        options=LabelledOptions,
-        folder=True,
-        pipe=False,
-    ),
+CORPUS = Export(
+    name="corpus",
+    summary="the clean text of the pages with its metadata, each text once",
+    writer="lycosa.missions.records.corpus.export:write_corpus",
+    options=CorpusOptions,
+    endings=("jsonl", "parquet"),
+    folder=True,
+)
+LABELLED_PAGES = Export(
+    name="labelled-pages",
+    summary="pages with the values of their records and their places, for training extractors",
+    writer="lycosa.missions.records.corpus.labelled_pages:write_labelled_pages",
+    options=LabelledOptions,
+    folder=True,
+    pipe=False,
 )

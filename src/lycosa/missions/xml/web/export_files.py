@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.responses import FileResponse
 
 from lycosa.analysis import document_writers
-from lycosa.analysis.document_exports import AddressOptions, DependencyOptions, FolderOptions
+from lycosa.analysis.document_writers import AddressOptions, DependencyOptions, FolderOptions
 from lycosa.analysis.selection import opened_selection
 from lycosa.errors import UsageError
 from lycosa.missions.web import WebRequest

@@ -1,18 +1,21 @@
-"""The exports of the records database."""
+"""The export of the records database as XML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.export.definition import Export, Host, Kind, Written
-from lycosa.missions.records.database.model import StoredRecord
-from lycosa.missions.records.database.store import open_store
-from lycosa.missions.records.database.xml_writer import xml_parts
+from lycosa.export.definition import Host, Kind, Written, export_kind
 from lycosa.output.destination import write_parts
 from lycosa.output.wording import counted
+from lycosa.urls import host_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lycosa.missions.records.database.model import StoredRecord
 
 
 class RecordXmlOptions(Struct, frozen=True):
@@ -22,18 +25,16 @@ class RecordXmlOptions(Struct, frozen=True):
     host: Host = ""
 
 
-RECORDS_XML = Export(
-    name="records-xml",
-    summary="the records as XML, which `lycosa import-records` reads without loss",
-    writer="lycosa.missions.records.database.exports:write_xml",
+@export_kind(
+    "records-xml",
+    "the records as XML, which `lycosa import-records` reads without loss",
     options=RecordXmlOptions,
     endings=("xml",),
 )
-
-
 def write_xml(collection: Collection, output: str, options: RecordXmlOptions) -> Written:
     """Write the records of now as XML."""
-    from lycosa.urls import host_pattern
+    from lycosa.missions.records.database.store import open_store
+    from lycosa.missions.records.database.xml_writer import xml_parts
 
     conditions = [("kind GLOB ?", options.kind), ("host GLOB ?", host_pattern(options.host))]
     given = [(condition, value) for condition, value in conditions if value]
