@@ -28,6 +28,7 @@ from lycosa.errors import LycosaError
 from lycosa.export import core_writers
 from lycosa.export.definition import Export, kinds_of
 from lycosa.extract.quarry_loader import load_quarry
+from lycosa.lists.definition import ListDefinition
 from lycosa.missions import registry
 from lycosa.missions.api import FinishedRound, MissionManifest, Report
 from lycosa.missions.manifest import load_attribute
@@ -174,12 +175,13 @@ def test_what_it_does_after_a_round_is_told(manifest: MissionManifest, collectio
     assert all(isinstance(sentence, str) for sentence in said)
 
 
-def test_its_pages_are_shown_by_functions(manifest: MissionManifest) -> None:
+def test_its_pages_are_shown_by_functions_or_lists(manifest: MissionManifest) -> None:
     """Each has a path of its own; the first one has a title, which stands for the mission."""
     pages = list(manifest.pages)
     assert not pages or pages[0].title
     assert len({(page.path, page.method) for page in pages}) == len(pages)
-    assert all(callable(load_attribute(page.view, what="page")) for page in pages)
+    views = [load_attribute(page.view, what="page") for page in pages]
+    assert all(callable(view) or isinstance(view, ListDefinition) for view in views)
 
 
 @pytest.mark.parametrize(
