@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from lycosa.cli.collection_choice import readable_collection_option
+from lycosa.cli.choices import readable_collection_option
 from lycosa.config.command_options import format_option, output_option
 from lycosa.errors import UsageError
 from lycosa.missions.api import ChangesAsked

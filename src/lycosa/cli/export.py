@@ -15,7 +15,7 @@ import click
 from msgspec import Meta, Struct
 
 from lycosa.analysis import document_writers
-from lycosa.cli.collection_choice import readable_collection_option
+from lycosa.cli.choices import readable_collection_option
 from lycosa.config.command_options import refuse_empty_name
 from lycosa.errors import UsageError
 from lycosa.export import core_writers

@@ -36,7 +36,7 @@ GROUPS = (
         "docs/howto.md",
         {
             "crawl": "lycosa.cli.crawl:crawl",
-            "check": "lycosa.cli.check:check",
+            "check": "lycosa.cli.crawl:check",
             "thesaurus": "lycosa.cli.thesaurus:thesaurus",
         },
     ),
@@ -44,11 +44,11 @@ GROUPS = (
         "Look",
         "docs/serve.md",
         {
-            "status": "lycosa.cli.status:status",
+            "status": "lycosa.cli.look:status",
             "serve": "lycosa.cli.serve:serve",
-            "search": "lycosa.cli.search:search",
-            "query": "lycosa.cli.query:query",
-            "why": "lycosa.cli.why:why",
+            "search": "lycosa.cli.look:search",
+            "query": "lycosa.cli.look:query",
+            "why": "lycosa.cli.look:why",
             "changes": "lycosa.cli.changes:changes",
             "report": "lycosa.cli.report:report",
         },
@@ -57,8 +57,8 @@ GROUPS = (
         "Take out",
         "docs/quarries.md",
         {
-            "extract": "lycosa.cli.extract:extract",
-            "analyse": "lycosa.cli.analyse:analyse",
+            "extract": "lycosa.cli.take_out:extract",
+            "analyse": "lycosa.cli.take_out:analyse",
             "export": "lycosa.cli.export:export",
         },
     ),
@@ -66,9 +66,9 @@ GROUPS = (
         "Keep in order",
         "docs/reliability.md",
         {
-            "verify": "lycosa.cli.verify:verify",
-            "merge": "lycosa.cli.merge:merge",
-            "copy": "lycosa.cli.copy:copy",
+            "verify": "lycosa.cli.keep:verify",
+            "merge": "lycosa.cli.keep:merge",
+            "copy": "lycosa.cli.keep:copy",
         },
     ),
 )

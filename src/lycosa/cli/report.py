@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lycosa.cli.collection_choice import readable_collection_option
-from lycosa.cli.mission_choice import MissionChoice
+from lycosa.cli.choices import MissionChoice, readable_collection_option
 from lycosa.config.command_options import output_option
 from lycosa.errors import UsageError
 from lycosa.missions import registry

@@ -6,6 +6,7 @@ Values pass through as text: `lycosa.config` knows what each setting allows and 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -106,6 +107,22 @@ def format_option(command: Command) -> Command:
     return click.option("--format", "form", type=click.Choice(["jsonl", "csv", "tsv", "parquet", "table"]), help=text)(
         command
     )
+
+
+def text_form_option(command: Command) -> Command:
+    """Add the option that chooses between text for people and JSON for programs, which is given as `form`."""
+
+    def choose(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str:
+        return value or ("text" if sys.stdout.isatty() else "jsonl")
+
+    text = "Default: text on a terminal, jsonl in a pipe."
+    return click.option("--format", "form", type=click.Choice(["text", "jsonl"]), callback=choose, help=text)(command)
+
+
+def raw_option(command: Command) -> Command:
+    """Add the option that leaves the cells of tables as they are."""
+    text = "In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
+    return click.option("--raw", is_flag=True, help=text)(command)
 
 
 def output_option(command: Command) -> Command:

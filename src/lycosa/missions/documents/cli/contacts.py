@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lycosa.config.command_options import collection_option, format_option, output_option
+from lycosa.config.command_options import collection_option, format_option, output_option, raw_option
 from lycosa.output.destination import report_written
 
 
@@ -15,9 +15,7 @@ from lycosa.output.destination import report_written
     "--letters", default="", metavar="DIR", help="Write a letter to each into this folder, instead of the list."
 )
 @click.option("--all", "everything", is_flag=True, help="Also authors whose documents are all decided on.")
-@click.option(
-    "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
-)
+@raw_option
 @format_option
 @output_option
 def contacts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lycosa.config.command_options import collection_option, format_option, output_option
+from lycosa.config.command_options import collection_option, format_option, output_option, raw_option
 from lycosa.output.destination import report_written
 
 
@@ -14,9 +14,7 @@ from lycosa.output.destination import report_written
 @click.option("--kind", default="", metavar="NAME", help="Only documents of this kind: article, thesis, notes…")
 @click.option("--host", default="", metavar="NAME", help="Only this host; *.example.org takes those below it.")
 @click.option("--all", "everything", is_flag=True, help="Also unwanted kinds: CVs, programmes, forms.")
-@click.option(
-    "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
-)
+@raw_option
 @format_option
 @output_option
 def documents(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lycosa.config.command_options import collection_option, format_option, output_option
+from lycosa.config.command_options import collection_option, format_option, output_option, raw_option
 from lycosa.output.destination import report_written
 from lycosa.urls import host_pattern
 
@@ -17,9 +17,7 @@ from lycosa.urls import host_pattern
 @click.option("--find", "text", default="", metavar="TEXT", help="Only those that name this somewhere.")
 @click.option("--layers", is_flag=True, help="What they offer, instead of the services.")
 @click.option("--guesses", is_flag=True, help="Also places that were tried though nobody said there is a service.")
-@click.option(
-    "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
-)
+@raw_option
 @format_option
 @output_option
 def services(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -13,7 +12,7 @@ import click
 import msgspec
 
 from lycosa import urls
-from lycosa.config.command_options import load_command_line, output_option, request_options
+from lycosa.config.command_options import load_command_line, output_option, request_options, text_form_option
 from lycosa.errors import Partial, UsageError
 from lycosa.output.destination import check_ending, opened, report_written
 from lycosa.output.plain import printable
@@ -70,13 +69,9 @@ class TriedSchemas(NamedTuple):
     "--pages", "listed", metavar="LIST.jsonl", help='Also those of a list: {"page": FILE, "url": URL} a line.'
 )
 @click.option("--url", default="", metavar="URL", help="The address of the pages, which links are resolved against.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "jsonl"]), help="Default: text on a terminal, jsonl in a pipe."
-)
+@text_form_option
 @request_options
-def try_rules(
-    schema: str, pages: tuple[str, ...], listed: str | None, url: str, form: str | None, **options: Any
-) -> None:
+def try_rules(schema: str, pages: tuple[str, ...], listed: str | None, url: str, form: str, **options: Any) -> None:
     """Show what each rule of a schema gives on pages, and where it stands in their source as LINE:COLUMN.
 
     SCHEMA is a TOML file, one that is built in, such as article, or a mission file whose ranges choose the schema. A
@@ -88,7 +83,6 @@ def try_rules(
     lycosa try article --pages list.jsonl > records.jsonl
     """
     schemas, mission = _load_schemas(schema, options)
-    text = (form or ("text" if sys.stdout.isatty() else "jsonl")) == "text"
     given = [TriedPage(page, Path(page), url) for page in pages]
     if not given and listed is None:
         raise UsageError("Name a page to try: a file, a URL, or --pages LIST.jsonl.")
@@ -99,7 +93,7 @@ def try_rules(
             failed += 1
             click.echo(f"lycosa: {printable(doc)}", err=True)
             continue
-        for line in _describe(schemas, doc, page.name) if text else _encode(schemas, doc, page.name):
+        for line in _describe(schemas, doc, page.name) if form == "text" else _encode(schemas, doc, page.name):
             click.echo(line)
     if failed:
         raise Partial(f"{counted(failed, 'page')} of {tried} could not be read.")

@@ -6,7 +6,7 @@ import datetime
 
 import click
 
-from lycosa.config.command_options import collection_option, format_option, output_option
+from lycosa.config.command_options import collection_option, format_option, output_option, raw_option
 from lycosa.errors import UsageError
 from lycosa.output.destination import check_ending, report_written, write_parts
 
@@ -16,9 +16,7 @@ from lycosa.output.destination import check_ending, report_written, write_parts
 @click.option("--least-hosts", default=2, metavar="N", help="Only stories on at least so many hosts. Default: 2.")
 @click.option("--since", default="", metavar="DATE", help="Only those with a record that came since: 2026-11-18.")
 @click.option("--story", default=0, metavar="ID", help="One story: its members, why they are there, its fields.")
-@click.option(
-    "--raw", is_flag=True, help="In csv and tsv, leave cells as they are that a spreadsheet takes for formulas."
-)
+@raw_option
 @format_option
 @output_option
 def stories(

@@ -1,4 +1,4 @@
-"""Choice of the collection that a verb reads: a folder, or a collection in a database that several machines share."""
+"""Choice of what a verb works on: a collection, in a folder or in a database that machines share, and a mission."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TypeVar
 import click
 
 from lycosa.config.command_options import default_collection, refuse_address
+from lycosa.missions import registry
 
 Command = TypeVar("Command")
 
@@ -54,3 +55,25 @@ def _option(command: Command, *, tells: bool) -> Command:
         help="Folder of the collection, or postgresql://HOST/DATABASE#NAME.",
     )
     return add(command)  # type: ignore[type-var]
+
+
+class MissionChoice(click.ParamType[str]):
+    """The missions that bring something, and other words; asks other packages only for words that are none of ours."""
+
+    name = "mission"
+
+    def __init__(self, field: str, *others: str) -> None:
+        self._field = field
+        self._others = others
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        ours = [*self._others, *registry.with_field(self._field, registry.ours())]
+        if value in ours:
+            return value
+        every = [*ours, *registry.with_field(self._field, registry.installed())]
+        if value not in every:
+            shown = ", ".join(repr(word) for word in every)
+            self.fail(
+                f"{value!r} is not one of {shown}." if len(every) > 1 else f"{value!r} is not {shown}.", param, ctx
+            )
+        return value
