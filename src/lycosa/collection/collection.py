@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -28,6 +29,7 @@ from lycosa.collection.reading_source import folder_of
 from lycosa.collection.records import RecordFilter, RecordInfo, list_records
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
+from lycosa.disk import mark_file
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.fetch.decode import DecodedBody, decode
 from lycosa.frontier import link_codec as links
@@ -333,8 +335,8 @@ class Collection:
         """The mission that made it, as the crawl last ran it."""
         file = self.path / "lycosa.toml"
         if file.is_file():
-            return load(file, check_own=False).mission
-        return load(text=str(self._value("SELECT value FROM meta WHERE key = 'mission'") or "")).mission
+            return _read_mission(file.absolute(), mark_file(file))
+        return _parse_mission(str(self._value("SELECT value FROM meta WHERE key = 'mission'") or ""))
 
     @cached_property
     def _decoded_bytes(self) -> int:
@@ -398,6 +400,17 @@ class Collection:
 
     def _read(self, place: ArchivePlace) -> StoredAnswer:
         return read_record(self.archive / place.file, place.offset, length=place.length, limit=BODY_BYTES)
+
+
+@lru_cache(maxsize=32)
+def _read_mission(file: Path, mark: str) -> Mission:
+    """The mission in a file, parsed once as long as the file keeps its mark."""
+    return load(file, check_own=False).mission
+
+
+@lru_cache(maxsize=32)
+def _parse_mission(text: str) -> Mission:
+    return load(text=text).mission
 
 
 def _url_info(row: Row) -> UrlInfo:

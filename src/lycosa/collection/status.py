@@ -47,7 +47,7 @@ def count_near(folder: Path) -> NearCount | None:
     try:
         database = apsw.Connection(str(folder / NEAR_NAME), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            figures = dict(database.execute("SELECT key, value FROM meta"))
+            figures = dict(database.execute("SELECT key, value FROM meta WHERE key <> 'due'"))
         finally:
             database.close()
     except apsw.Error:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from lycosa.collection.collection import Collection
 from lycosa.collection.status import NEAR_NAME
-from lycosa.derived.store import Derived, open_derived, place_of, translated
+from lycosa.derived.store import Derived, open_derived, place_of, translated, write_meta
 from lycosa.text.fingerprint import Fingerprint, hash_text, make_fingerprint, read_lines
 
 _AT_ONCE = 1000
@@ -79,6 +79,8 @@ class FingerprintStore:
             missing = [(n, digest) for n, digest in pages.items() if known.get(n) != digest]
             for n, digest in missing:
                 self.database.execute("INSERT OR REPLACE INTO print VALUES (?, ?, ?, ?)", self._make(n, digest))
+            if missing or gone:
+                write_meta(self.database, due=1)  # until clusters are made of them, also by a later run
         return len(missing) + len(gone)
 
     def _make(self, n: int, digest: bytes) -> tuple[int, bytes, int, bytes]:

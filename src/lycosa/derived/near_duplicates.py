@@ -62,9 +62,10 @@ def find_near_duplicates(
     """
     fingerprints = FingerprintStore(collection)
     try:
-        made = fingerprints.update(tell)
+        fingerprints.update(tell)
         with translated(fingerprints.path):
-            if made or fingerprints.database.execute("SELECT count(*) FROM meta").get == 0:
+            keys = {key for (key,) in fingerprints.database.execute("SELECT key FROM meta")}
+            if not keys or "due" in keys:
                 _Clusters(fingerprints).make()
             yield from _read(fingerprints, host)
     finally:

@@ -141,6 +141,8 @@ class MissionManifest(Struct, frozen=True, kw_only=True):
 
     #: What it keeps beside the database of the crawl.
     side_databases: tuple[SideDatabase, ...] = ()
+    #: What of it can be made from a collection again: "package.module:NAME" of each `lycosa.derived.store.Derived`.
+    derived: tuple[Reference, ...] = ()
     #: A function of (collection) -> sentences for people, which brings up to date what it keeps beside the database of
     #: the crawl. It is asked before records are replaced (an extraction, a crawl that goes on), after an extraction,
     #: and after each round of a crawl before `after_round`. It must do no harm to be asked twice.
@@ -192,6 +194,7 @@ _KINDS: dict[str, Any] = {
     "query_languages": Mapping,
     "pages": (tuple, list),
     "side_databases": (tuple, list),
+    "derived": (tuple, list),
 }
 
 

@@ -42,8 +42,6 @@ MANIFEST = MissionManifest(
         WebPage("correct", f"{_VIEWS}:correct", method="POST"),
         WebPage("decide", f"{_VIEWS}:decide", method="POST"),
     ),
-    side_databases=(
-        SideDatabase("documents.db"),
-        SideDatabase("decisions.db", merge="lycosa.missions.documents.decisions:merge_decisions"),
-    ),
+    side_databases=(SideDatabase("decisions.db", merge="lycosa.missions.documents.decisions:merge_decisions"),),
+    derived=("lycosa.missions.documents.catalogue:CATALOGUE",),
 )

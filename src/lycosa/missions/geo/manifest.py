@@ -31,4 +31,5 @@ MANIFEST = MissionManifest(
         WebPage("file", f"{_VIEWS}:send_file", has_twin=False),
     ),
     side_databases=(SideDatabase("checks.db", merge="lycosa.missions.geo.check.check_history:merge_rounds"),),
+    derived=("lycosa.missions.geo.web.known_services:SERVICES",),
 )

@@ -76,4 +76,5 @@ MANIFEST = MissionManifest(
             prepare="lycosa.missions.records.health:refresh_and_watch",
         ),
     ),
+    derived=("lycosa.missions.records.web.current_store:RECORDS",),
 )

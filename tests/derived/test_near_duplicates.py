@@ -120,6 +120,17 @@ def test_fingerprints_are_made_once(mine: Path) -> None:
     assert find(mine) == first
 
 
+def test_clusters_are_made_of_what_an_interrupted_run_read(mine: Path) -> None:
+    """Fingerprints that came without their clusters are not taken for all there is to know."""
+    first = find(mine)
+    with Collection(mine) as collection:
+        prints = FingerprintStore(collection)
+        prints.database.execute("DELETE FROM print WHERE n % 2; DELETE FROM kin")
+        assert prints.update() > 0
+        prints.close()
+    assert find(mine) == first
+
+
 def test_a_page_that_changed_is_read_again(mine: Path) -> None:
     """A fingerprint belongs to the content that it was made of; that of no page is dropped."""
     find(mine)
