@@ -28,7 +28,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "reasons": (),
     "clock": (),
     "errors": (),
-    "process": ("errors",),
+    "process": ("clock", "errors"),
     "model": (),
     "disk": ("errors",),
     "extras": ("errors",),
@@ -56,7 +56,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *GROUND, "archive", "collection", "config", "fetch", "frontier.sqlite", "output", "parse", "quarry",
     ),
     "politeness": (
-        *GROUND, "config", "fetch", "frontier", "render",
+        *GROUND, "config", "fetch", "frontier", "output", "render",
     ),
     "intake": (
         *GROUND, "archive", "collection", "config", "politeness", "extract", "fetch",

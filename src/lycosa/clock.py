@@ -15,6 +15,15 @@ _read = time.clock_gettime
 _start = time.time() - _read(_CLOCK)
 
 
+#: The last second that has four digits for its year.
+_LAST_S = 253_402_300_799
+
+
+def iso_time(at: float) -> str:
+    """A Unix time as ISO 8601 has it, in UTC and whole seconds: "2026-11-18T22:31:36Z"."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(min(max(at, 0.0), _LAST_S)))
+
+
 def set_now(at: float | None = None) -> None:
     """Set the clock to a time, or to the system's, at the beginning of a run."""
     global _start

@@ -12,6 +12,7 @@ import apsw
 from lycosa.analysis.collectors import COUNTS, count_collections
 from lycosa.analysis.run import AnalysisTally
 from lycosa.analysis.store import open_readonly
+from lycosa.output.plain import show_size
 from lycosa.output.wording import counted
 
 _SHOWN = 8  # collections of a cluster
@@ -65,7 +66,7 @@ def draw_counts(db: apsw.Connection, *, shown: int = 40) -> Iterator[str]:
         yield f"by {cluster}"
         for count in here[:shown]:
             bar = "█" * max(1, round(_BAR * count.documents / most))
-            yield f"  {_cut(count.collection, width):{width}} {count.documents:>9,} {_size(count.bytes):>9} {bar}"
+            yield f"  {_cut(count.collection, width):{width}} {count.documents:>9,} {show_size(count.bytes):>9} {bar}"
         if len(here) > shown:
             rest = here[shown:]
             yield f"  and {len(rest):,} more with {counted(sum(count.documents for count in rest), 'document')}"
@@ -73,12 +74,3 @@ def draw_counts(db: apsw.Connection, *, shown: int = 40) -> Iterator[str]:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else "…" + text[1 - width :]
-
-
-def _size(count: int) -> str:
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return ""

@@ -28,6 +28,7 @@ from msgspec import Struct
 
 from lycosa.archive.record_stream import RecordStream
 from lycosa.archive.segment_places import read_places
+from lycosa.clock import iso_time
 from lycosa.disk import make_fault, sync_file, sync_folder
 from lycosa.errors import CollectionError
 from lycosa.model import WarcRow
@@ -276,7 +277,7 @@ def _make_plug(size: int) -> bytes:
 
 def _make_note(size: int) -> bytes:
     """A record of this size. Its length is part of it: where no number fits, one more space in another field helps."""
-    name, date = str(uuid.uuid4()).encode(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()).encode()
+    name, date = str(uuid.uuid4()).encode(), iso_time(time.time()).encode()
     for pad in (b"", b" "):
         room = size - len(_PLUG % (name, date, bytes(32), pad, b"", b""))
         for digits in range(1, 12):

@@ -13,6 +13,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa.collection import database
+from lycosa.output.plain import show_size
 from lycosa.output.wording import counted
 
 #: Quarry; pages; what may be quarry that nobody recognised; the rest.
@@ -117,8 +118,8 @@ def draw(types: Types, by: By) -> str:
     height = 70 + _ROW * len(rows)
     total = types.total
     box = f'width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
-    fetched = f"{_size(total.fetched_bytes)} in {counted(total.fetched, 'document')}"
-    title = f"Fetched {fetched}, stored {_size(total.stored_bytes)}"
+    fetched = f"{show_size(total.fetched_bytes)} in {counted(total.fetched, 'document')}"
+    title = f"Fetched {fetched}, stored {show_size(total.stored_bytes)}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {box} font-family="sans-serif" font-size="13">',
         f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
@@ -129,7 +130,9 @@ def draw(types: Types, by: By) -> str:
         top = 60 + _ROW * at
         colour = _COLOURS[row.category]
         name = row.mime or ("(no type)" if by == "type" else row.category)
-        tail = f"{row.fetched:,} · {_size(row.fetched_bytes)}, stored {row.stored:,} · {_size(row.stored_bytes)}"
+        tail = (
+            f"{row.fetched:,} · {show_size(row.fetched_bytes)}, stored {row.stored:,} · {show_size(row.stored_bytes)}"
+        )
         parts += [
             f'<text x="10" y="{top + 16}">{escape(name[:34])}</text>',
             _bar(top, row.fetched_bytes / most, colour, opacity=0.3),
@@ -144,21 +147,13 @@ def _bar(top: int, part: float, colour: str, *, opacity: float) -> str:
     return f'<rect x="{_LABEL}" y="{top + 3}" width="{width}" height="14" fill="{colour}" fill-opacity="{opacity}"/>'
 
 
-def _size(count: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:,.0f} bytes" if unit == "bytes" else f"{count:,.1f} {unit}"
-        count /= 1000
-    return f"{count:,.1f} TB"
-
-
 def format_types(types: Types) -> str:
     """The totals in a sentence."""
     total = types.total
     part = f" ({total.stored_bytes / total.fetched_bytes:.1%})" if total.fetched_bytes else ""
     text = (
-        f"{counted(total.fetched, 'document')} fetched, {_size(total.fetched_bytes)}; {total.stored:,} stored,"
-        f" {_size(total.stored_bytes)}{part}; archive files {_size(types.archive_bytes)}."
+        f"{counted(total.fetched, 'document')} fetched, {show_size(total.fetched_bytes)}; {total.stored:,} stored,"
+        f" {show_size(total.stored_bytes)}{part}; archive files {show_size(types.archive_bytes)}."
     )
     if types.guessed:
         text += f" {counted(types.guessed, 'guessed address', 'was')} tried, {types.guessed_found:,} held a document."

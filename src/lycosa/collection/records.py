@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from lycosa import urls
+from lycosa.clock import iso_time
 from lycosa.collection import database
 from lycosa.collection.database import Row
 from lycosa.output.plain import printable
@@ -170,7 +171,7 @@ def _cell(value: Any) -> Value:
 
 
 def _date(at: float | None) -> str | None:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
+    return iso_time(at) if at else None
 
 
 def _twins(source: apsw.Connection) -> dict[str, list[str]]:

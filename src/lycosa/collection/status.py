@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from lycosa.collection import database
 from lycosa.model import STATE_NAMES, State
+from lycosa.output.plain import show_size
 from lycosa.output.wording import counted
 
 #: The database of near-duplicates, which is derived from the collection.
@@ -172,8 +173,8 @@ def format_status(status: Status) -> str:
         lines[0] += f", round {status.round}"
     width = max((len(name) for name in status.states), default=0)
     lines += [f"  {name:{width}}  {count:>12,}" for name, count in status.states.items()]
-    size = f"{_size(status.archive_bytes)} in {counted(status.archive_files, 'archive file')}"
-    lines.append(f"  kept: {size}, database {_size(status.database_bytes)}")
+    size = f"{show_size(status.archive_bytes)} in {counted(status.archive_files, 'archive file')}"
+    lines.append(f"  kept: {size}, database {show_size(status.database_bytes)}")
     if status.near:
         pages = f"{status.near.pages:,} of {status.near.compared:,} pages say what another says"
         lines.append(f"  near-duplicates: {pages}, in {counted(status.near.clusters, 'cluster')}")
@@ -234,11 +235,3 @@ def _speed(folder: Path, pages: int, last_run: LastRun | None, *, began: float |
     # The lock is written when a run begins, which may hold several rounds; a round may take several runs.
     seconds = time.time() - max(began, (folder / "lock").stat().st_mtime)
     return max(0.0, pages / seconds) if seconds > 0 else 0.0
-
-
-def _size(count: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:,.1f} {unit}" if unit != "bytes" else f"{count:,.0f} {unit}"
-        count /= 1000
-    return f"{count:,.1f} TB"

@@ -22,6 +22,7 @@ from msgspec import Struct, json
 
 from lycosa.archive.reader import StoredAnswer, iter_records
 from lycosa.archive.segment_places import open_segment
+from lycosa.clock import iso_time
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.export.surt import surt_of
@@ -123,18 +124,18 @@ class _Package:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         self._resources: list[dict[str, str | int]] = []
-        self._now = time.gmtime()
+        self._now = time.time()
 
     def add(self, path: str, *, deflate: bool = False) -> _Member:
         """Open a new member; `deflate` must stay off for members whose compressed parts are read alone."""
-        info = zipfile.ZipInfo(path, self._now[:6])
+        info = zipfile.ZipInfo(path, time.gmtime(self._now)[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if deflate else zipfile.ZIP_STORED
         info.external_attr = 0o644 << 16
         return _Member(self._archive.open(info, "w", force_zip64=True), path, self._resources)
 
     def close(self, about: WaczAbout) -> None:
         """Write the manifest, and its own hash."""
-        created = time.strftime("%Y-%m-%dT%H:%M:%SZ", self._now)
+        created = iso_time(self._now)
         described = {
             "profile": "data-package",
             "wacz_version": "1.1.1",
@@ -192,7 +193,7 @@ def _write_pages(pages: Iterable[WaczPage], out: _Member) -> int:
     out.write(b'{"format":"json-pages-1.0","id":"pages","title":"All Pages"}\n')
     count = 0
     for page in pages:
-        date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(page.at))
+        date = iso_time(page.at)
         ident = hashlib.sha1(f"{date} {page.url}".encode("utf-8", "replace")).hexdigest()[:20]
         line = {"id": ident, "url": _clean(page.url), "ts": date, "title": _clean(page.title)}
         out.write(json.encode(line) + b"\n")

@@ -20,6 +20,7 @@ from isal import igzip
 from msgspec import Raw, Struct
 
 from lycosa.archive.reader import StoredAnswer, iter_records
+from lycosa.clock import iso_time
 from lycosa.errors import UsageError
 from lycosa.extract.messages import ExtractJob, ExtractResult
 from lycosa.extract.tally import Tally
@@ -189,8 +190,7 @@ class Stream:
         self._out.flush()
 
     def _write(self, document: ForeignDocument, result: ExtractResult) -> None:
-        at = datetime.fromtimestamp(document.fetched_at, UTC)
-        fetched = at.strftime("%Y-%m-%dT%H:%M:%SZ") if document.fetched_at else ""
+        fetched = iso_time(document.fetched_at) if document.fetched_at else ""
         for item in result.items:
             line = RecordLine(
                 url=document.url,

@@ -7,6 +7,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
+from lycosa.clock import iso_time
 from lycosa.extract.quarry_loader import describe_error
 from lycosa.judge.admission.rules import UrlJudge
 from lycosa.model import Link
@@ -113,7 +114,7 @@ class GuardedQuarry:
         self.errors += 1
         if self.errors > LOGGED:
             return
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        stamp = iso_time(time.time())
         with contextlib.suppress(OSError):
             self._log.parent.mkdir(exist_ok=True)
             with open(self._log, "a", encoding="utf-8", errors="backslashreplace") as file:

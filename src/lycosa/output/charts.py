@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
+
+from lycosa.output.plain import fit_html
 
 _WIDTH = 800
 _ROW = 26
@@ -38,8 +39,8 @@ def draw_bars(
     for row, bar in enumerate(bars):
         top = row * _ROW + 4
         marks.append(
-            f'<text x="{begin - 8}" y="{top + 14}" text-anchor="end">{_text(_cut(bar.label))}'
-            f"<title>{_text(bar.label)}</title></text>"
+            f'<text x="{begin - 8}" y="{top + 14}" text-anchor="end">{fit_html(_cut(bar.label))}'
+            f"<title>{fit_html(bar.label)}</title></text>"
         )
         left = float(begin)
         for nth, part in enumerate(bar.parts):
@@ -50,7 +51,7 @@ def draw_bars(
                 marks.append(_rect(place, said, colour=colours[nth]))
                 left += width
         note = bar.note or _number(sum(bar.parts))
-        marks.append(f'<text class="soft" x="{left + 6:.1f}" y="{top + 14}">{_text(note)}</text>')
+        marks.append(f'<text class="soft" x="{left + 6:.1f}" y="{top + 14}">{fit_html(note)}</text>')
     return _legend(series, colours) + _svg(marks, height, title)
 
 
@@ -73,9 +74,9 @@ def draw_histogram(bins: Sequence[tuple[str, float]], *, title: str, axis: str) 
             marks.append(_rect(place, f"{label}: {_number(value)}"))
         if nth % every == 0:
             marks.append(
-                f'<text class="soft" x="{x + width / 2:.1f}" y="206" text-anchor="middle">{_text(label)}</text>'
+                f'<text class="soft" x="{x + width / 2:.1f}" y="206" text-anchor="middle">{fit_html(label)}</text>'
             )
-    marks.append(f'<text class="soft" x="{_WIDTH / 2}" y="228" text-anchor="middle">{_text(axis)}</text>')
+    marks.append(f'<text class="soft" x="{_WIDTH / 2}" y="228" text-anchor="middle">{fit_html(axis)}</text>')
     return _svg(marks, 234, title)
 
 
@@ -91,26 +92,21 @@ def list_ticks(most: float) -> list[int]:
 
 
 def _rect(place: str, said: str, *, colour: int = 1) -> str:
-    return f'<rect class="c{colour}" {place} rx="2"><title>{_text(said)}</title></rect>'
+    return f'<rect class="c{colour}" {place} rx="2"><title>{fit_html(said)}</title></rect>'
 
 
 def _svg(marks: Sequence[str], height: int, title: str) -> str:
-    drawing = f'<svg class="chart" role="img" aria-label="{_text(title)}" viewBox="0 0 {_WIDTH} {height}">'
-    return f"<figure><figcaption>{_text(title)}</figcaption>{drawing}{''.join(marks)}</svg></figure>"
+    drawing = f'<svg class="chart" role="img" aria-label="{fit_html(title)}" viewBox="0 0 {_WIDTH} {height}">'
+    return f"<figure><figcaption>{fit_html(title)}</figcaption>{drawing}{''.join(marks)}</svg></figure>"
 
 
 def _legend(series: Sequence[str], colours: Sequence[int]) -> str:
     if len(series) < 2:
         return ""
     items = (
-        f'<span><i class="k{colour}"></i>{_text(name)}</span>' for name, colour in zip(series, colours, strict=False)
+        f'<span><i class="k{colour}"></i>{fit_html(name)}</span>' for name, colour in zip(series, colours, strict=False)
     )
     return f'<p class="legend">{"".join(items)}</p>'
-
-
-def _text(text: str) -> str:
-    """The text escaped for HTML, without control characters, which HTML does not allow."""
-    return escape("".join(mark if mark.isprintable() else " " for mark in text))
 
 
 def _cut(text: str) -> str:

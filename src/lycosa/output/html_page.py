@@ -8,8 +8,9 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import NamedTuple
+
+from lycosa.output.plain import fit_html
 
 #: Characters from which on a text may be broken anywhere.
 _LONG = 24
@@ -41,12 +42,12 @@ def write_page(title: str, subtitle: str, sections: Iterable[Section]) -> Iterab
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="referrer" content="no-referrer">'
-    yield f"<title>{clean(title)}</title><style>{_STYLE}</style></head><body><header><h1>{clean(title)}</h1>"
-    yield f'<p class="soft">{clean(subtitle)}</p><nav>'
-    yield from (f'<a href="#{name}">{clean(section.title)}</a> ' for name, section in named)
+    yield f"<title>{fit_html(title)}</title><style>{_STYLE}</style></head><body><header><h1>{fit_html(title)}</h1>"
+    yield f'<p class="soft">{fit_html(subtitle)}</p><nav>'
+    yield from (f'<a href="#{name}">{fit_html(section.title)}</a> ' for name, section in named)
     yield '<button id="face" type="button" title="light or dark">◐</button></nav></header><main>'
     for name, section in named:
-        yield f'<section id="{name}"><h2>{clean(section.title)}</h2>'
+        yield f'<section id="{name}"><h2>{fit_html(section.title)}</h2>'
         yield from section.parts
         yield "</section>"
     yield f"</main><script>{_SCRIPT}</script></body></html>\n"
@@ -54,13 +55,13 @@ def write_page(title: str, subtitle: str, sections: Iterable[Section]) -> Iterab
 
 def text(words: str) -> str:
     """A paragraph."""
-    return f"<p>{clean(words)}</p>"
+    return f"<p>{fit_html(words)}</p>"
 
 
 def tiles(figures: Iterable[tuple[str, str]]) -> str:
     """Large figures with their names."""
     return '<div class="tiles">{}</div>'.format(
-        "".join(f"<div><b>{clean(figure)}</b><span>{clean(name)}</span></div>" for name, figure in figures)
+        "".join(f"<div><b>{fit_html(figure)}</b><span>{fit_html(name)}</span></div>" for name, figure in figures)
     )
 
 
@@ -72,36 +73,31 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell | TableLink]], *,
     body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in rows)
     numbers = [isinstance(value, int | float) for value in rows[0]]
     head = "".join(
-        f'<th{" class=n" if number else ""}><button type="button">{clean(name)}</button></th>'
+        f'<th{" class=n" if number else ""}><button type="button">{fit_html(name)}</button></th>'
         for name, number in zip(columns, numbers, strict=True)
     )
-    titled = f"<caption>{clean(caption)}</caption>" if caption else ""
+    titled = f"<caption>{fit_html(caption)}</caption>" if caption else ""
     many = ' class="many"' if len(columns) > _MANY else ""
     return f'<div class="wide"><table{many}>{titled}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def fold(summary: str, inner: str) -> str:
     """HTML that a click on its summary unfolds."""
-    return f"<details><summary>{clean(summary)}</summary>{inner}</details>" if inner else ""
-
-
-def clean(words: str) -> str:
-    """The text escaped for HTML, without control and direction characters; it may come from anybody."""
-    return escape("".join(mark if mark.isprintable() else " " for mark in words))
+    return f"<details><summary>{fit_html(summary)}</summary>{inner}</details>" if inner else ""
 
 
 def _cell(value: Cell | TableLink) -> str:
     if isinstance(value, TableLink):
-        shown = clean(value.text or value.url)
+        shown = fit_html(value.text or value.url)
         if value.url.startswith(("http://", "https://", "ftp://")):
-            return f'<td class="long"><a href="{clean(value.url)}" rel="noopener noreferrer">{shown}</a></td>'
+            return f'<td class="long"><a href="{fit_html(value.url)}" rel="noopener noreferrer">{shown}</a></td>'
         return f'<td class="long">{shown}</td>'
     if isinstance(value, float):
         return f'<td class="n" data-v="{value!r}">{value:,.2f}</td>'
     if isinstance(value, int):
         return f'<td class="n" data-v="{value}">{value:,}</td>'
     long = ' class="long"' if value and len(value) > _LONG else ""
-    return f"<td{long}>{clean(value or '')}</td>"
+    return f"<td{long}>{fit_html(value or '')}</td>"
 
 
 _LIGHT = """--bg:#fff;--fg:#1c2128;--soft:#59636e;--line:#d1d9e0;--card:#f6f8fa;--link:#0959aa;

@@ -1,13 +1,11 @@
-"""Plain words for sizes and times, and texts without the characters that a terminal, a line or XML cannot hold."""
+"""Sizes as people read them, and texts without the characters that a terminal, a line or XML cannot hold."""
 
 from __future__ import annotations
 
+import html
 import re
-import time
 from xml.sax.saxutils import escape
 
-#: The latest moment that is told: the year 2096.
-_MOST_S = 4e9
 _XML_UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -18,11 +16,6 @@ def show_size(count: float) -> str:
             return f"{count:,.0f} bytes" if unit == "bytes" else f"{count:,.1f} {unit}"
         count /= 1000
     return f"{count:,.1f} TB"
-
-
-def iso_time(at: float) -> str:
-    """A Unix time as ISO 8601 has it, in UTC and whole seconds: "2026-11-18T22:31:36Z"."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(min(max(at, 0.0), _MOST_S)))
 
 
 def printable(text: str) -> str:
@@ -40,3 +33,8 @@ def escape_controls(text: str) -> str:
 def fit_xml(text: str) -> str:
     """The text escaped for XML 1.0, without what that cannot hold."""
     return escape(_XML_UNFIT.sub("", text), {'"': "&quot;"})
+
+
+def fit_html(text: str) -> str:
+    """The text escaped for HTML, without the control and direction characters; it may come from anybody."""
+    return html.escape("".join(mark if mark.isprintable() else " " for mark in text))

@@ -12,8 +12,10 @@ from typing import TextIO
 
 from msgspec.json import encode
 
+from lycosa.clock import iso_time
 from lycosa.disk import make_fault
 from lycosa.model import Answer, Link, Outcome, State, Verdict
+from lycosa.output.plain import escape_controls
 from lycosa.render.messages import RenderResult
 
 LONG = 4096  # characters of a line; a link may be a megabyte long
@@ -42,7 +44,7 @@ class CrawlLog:
         if self.deep:
             self.connection(answer)
             if outcome.due:
-                due = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(outcome.due))
+                due = iso_time(outcome.due)
                 self.debug("retry", f"{target.url} number {outcome.retries}, not before {due}: {outcome.reason}")
 
     def subresource(self, answer: Answer, failure: str) -> None:
@@ -90,7 +92,7 @@ class CrawlLog:
             if len(text) > LONG:
                 text = f"{text[:LONG]}…"
             if not text.isprintable():
-                text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in " ".join(text.split()))
+                text = escape_controls(" ".join(text.split()))
             at = self._time(time.time())
             line = encode({"time": at, "debug": event, "text": text}).decode() if self._json else ""
             self._lines.append(f"{line or f'{at} debug {event} {text}'}\n")
@@ -109,5 +111,5 @@ class CrawlLog:
     def _time(self, at: float) -> str:
         second = int(at)
         if second != self._second:
-            self._second, self._stamp = second, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
+            self._second, self._stamp = second, iso_time(second)
         return self._stamp

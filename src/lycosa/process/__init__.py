@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
+from lycosa.clock import iso_time
+
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _OOM_SCORE = 300  # of 1000: where memory is short, a worker is to die before the supervisor or another program
@@ -67,7 +69,7 @@ def log_exception(folder: Path) -> None:
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)
         with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}\n{traceback.format_exc()}\n")
+            file.write(f"{iso_time(time.time())}\n{traceback.format_exc()}\n")
 
 
 def tune() -> None:

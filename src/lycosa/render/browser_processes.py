@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lycosa.clock import iso_time
 from lycosa.render import process_tree
 from lycosa.render.messages import listen
 
@@ -118,7 +119,7 @@ class BrowserProcesses:
             with contextlib.suppress(OSError):
                 self._errors.parent.mkdir(exist_ok=True)
                 with open(self._errors, "a", encoding="utf-8", errors="backslashreplace") as file:
-                    file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}\n{traceback.format_exc()}\n")
+                    file.write(f"{iso_time(time.time())}\n{traceback.format_exc()}\n")
             return 1
 
     def _end(self) -> None:

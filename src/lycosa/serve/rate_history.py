@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from lycosa.output.plain import escape_controls
+
 LOG = "logs/crawl.log"
 POINTS = 120  # of a chart
 _PIECE = 4096  # bytes that are read at a place
@@ -167,9 +169,4 @@ def last_lines(log: Path, count: int) -> list[str]:
     except OSError:
         return []
     whole = lines[1:] if size > _TAIL_BYTES else lines
-    return [_printable(line) for line in whole if line][-count:]
-
-
-def _printable(line: str) -> str:
-    shown = line if len(line) <= 500 else f"{line[:500]}…"
-    return shown if shown.isprintable() else "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in shown)
+    return [escape_controls(line if len(line) <= 500 else f"{line[:500]}…") for line in whole if line][-count:]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lycosa.missions.web import mark
+from lycosa.output.plain import show_size
 
 __all__ = [
     "LANGUAGES",
@@ -76,16 +77,14 @@ class Translator:
 
     def number(self, value: float, digits: int = 0) -> str:
         """A number with its thousands apart."""
-        text = f"{value:,.{digits}f}"
-        return text.translate(str.maketrans(",.", ".,")) if self.language == "es" else text
+        return self._with_marks(f"{value:,.{digits}f}")
 
     def size(self, count: float) -> str:
         """Bytes as people read them."""
-        for unit in ("bytes", "kB", "MB", "GB"):
-            if count < 1000:
-                return f"{self.number(count, 0 if unit == 'bytes' else 1)} {unit}"
-            count /= 1000
-        return f"{self.number(count, 1)} TB"
+        return self._with_marks(show_size(count))
+
+    def _with_marks(self, number: str) -> str:
+        return number.translate(str.maketrans(",.", ".,")) if self.language == "es" else number
 
 
 @cache

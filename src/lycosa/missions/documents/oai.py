@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import clock, urls
+from lycosa.clock import iso_time
 from lycosa.missions.documents.export.dublin_core import write_dc
 from lycosa.missions.documents.graph import key_of
 from lycosa.missions.documents.model import DocumentDescription
@@ -82,7 +83,7 @@ class Repository:
             body = f'<error code="{error.code}">{fit_xml(str(error))}</error>\n'
             shown = {} if error.code in ("badVerb", "badArgument") else given
         attributes = "".join(f' {name}="{fit_xml(value)}"' for name, value in shown.items())
-        now = _moment(clock.now())
+        now = iso_time(clock.now())
         request = f"<request{attributes}>{fit_xml(base)}</request>"
         return f"{_HEAD}<responseDate>{now}</responseDate>\n{request}\n{body}</OAI-PMH>\n".encode()
 
@@ -170,8 +171,8 @@ class Repository:
     def _select(self, token: _Token) -> Iterator[DocumentDescription]:
         for document in self._documents:
             stamp = _stamp(document)
-            since_fits = not token.since or stamp >= _as_moment(token.since, end=False)
-            until_fits = not token.until or stamp <= _as_moment(token.until, end=True)
+            since_fits = not token.since or stamp >= _asiso_time(token.since, end=False)
+            until_fits = not token.until or stamp <= _asiso_time(token.until, end=True)
             if since_fits and until_fits and (not token.set or _spec(document.category) == token.set):
                 yield document
 
@@ -186,7 +187,7 @@ def identifier_of(document: DocumentDescription) -> str:
 def _first(verb: str, given: Mapping[str, str]) -> _Token:
     since, until = given.get("from", ""), given.get("until", "")
     for text in filter(None, (since, until)):
-        _check_moment(text)
+        _checkiso_time(text)
     if since and until:
         if len(since) != len(until):
             raise OaiError("badArgument", "from and until have different granularities.")
@@ -195,7 +196,7 @@ def _first(verb: str, given: Mapping[str, str]) -> _Token:
     return _Token(verb, 0, since, until, given.get("set", ""))
 
 
-def _check_moment(text: str) -> None:
+def _checkiso_time(text: str) -> None:
     try:
         if not _DAY.fullmatch(text) and not _SECOND.fullmatch(text):
             raise ValueError
@@ -204,7 +205,7 @@ def _check_moment(text: str) -> None:
         raise OaiError("badArgument", f"{text!r} is no date; allowed: YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ.") from None
 
 
-def _as_moment(text: str, *, end: bool) -> str:
+def _asiso_time(text: str, *, end: bool) -> str:
     return text if "T" in text else f"{text}T23:59:59Z" if end else f"{text}T00:00:00Z"
 
 
@@ -239,10 +240,6 @@ def _spec(category: str) -> str:
 
 def _stamp(document: DocumentDescription) -> str:
     try:
-        return datetime.fromisoformat(document.fetched).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return iso_time(datetime.fromisoformat(document.fetched).astimezone(UTC).timestamp())
     except ValueError:
         return "1970-01-01T00:00:00Z"
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -13,7 +13,8 @@ from lycosa.missions.documents.contacts import ContactSheet, contact_sheets
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.model import DocumentDescription
 from lycosa.output.charts import Bar, draw_bars
-from lycosa.output.html_page import Section, TableLink, clean, fold, table, text, tiles
+from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles
+from lycosa.output.plain import fit_html
 from lycosa.output.wording import counted
 
 #: Rows of a table; what is more stands in the exports.
@@ -152,7 +153,7 @@ def _missing(wanted: list[DocumentDescription]) -> Section:
 def _evidence(wanted: list[DocumentDescription]) -> Section:
     parts = [text("Each value with how sure it is, and where it comes from.")]
     for each in wanted[:_STORIES]:
-        inner = "<pre>" + "\n".join(clean(line) for line in story_lines(each)) + "</pre>"
+        inner = "<pre>" + "\n".join(fit_html(line) for line in story_lines(each)) + "</pre>"
         parts.append(fold(_title(each) or each.url, inner))
     return Section("Evidence", [*parts, *_more(len(wanted), _STORIES)])
 

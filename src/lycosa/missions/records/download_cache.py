@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from xml.sax.saxutils import quoteattr
 
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.clock import iso_time
 from lycosa.collection.collection import Collection
 from lycosa.export.definition import Host, Written, export_kind
 from lycosa.model import STATE_NAMES, State
@@ -98,4 +98,4 @@ def _time(at: object) -> str:
     """A time as ISO 8601, in UTC; empty where there is none."""
     if not isinstance(at, int | float) or at <= 0:
         return ""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return iso_time(at)

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 import msgspec
 
+from lycosa.clock import iso_time
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.missions.api import ChangesAsked
@@ -140,7 +141,7 @@ def _time(text: str) -> float:
 def _rows(changes: Iterable[RecordChange]) -> Iterator[tuple[Value, ...]]:
     for change in changes:
         record = change.record
-        at = datetime.fromtimestamp(change.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        at = iso_time(change.at)
         head = (change.what, record.kind, record.url, record.key, change.cause, change.round, at)
         for field in change.fields:
             yield (*head, field.name, _cell(field.before), _cell(field.after))

@@ -16,6 +16,7 @@ from lycosa.missions.xml.closure import UNCHECKED, quote
 from lycosa.missions.xml.repair import CODES
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
 from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles
+from lycosa.output.plain import show_size
 from lycosa.output.wording import counted
 
 _TOP = 15  # bars
@@ -74,7 +75,7 @@ class XmlReport:
         figures = [
             ("documents", f"{documents:,}"),
             ("kinds", f"{kinds}"),
-            ("bytes", _size(size)),
+            ("bytes", show_size(size)),
             ("hosts", f"{hosts:,}"),
             ("elements", f"{elements:,}"),
             ("well-formed", _share(good, judged)),
@@ -94,7 +95,7 @@ class XmlReport:
             f"""SELECT kind, count(*), total(bytes), max(bytes), avg(nullif(depth, 0)), max(depth), avg(elements),
                 count(DISTINCT host) FROM document WHERE {FAMILY} GROUP BY kind ORDER BY count(*) DESC"""
         )
-        bars = [Bar(row[0], (row[1],), f"{row[1]:,} · {_size(row[2])}") for row in rows]
+        bars = [Bar(row[0], (row[1],), f"{row[1]:,} · {show_size(row[2])}") for row in rows]
         head = ("kind", "documents", "bytes", "largest", "mean depth", "deepest", "mean elements", "hosts")
         cells = [(*row[:2], int(row[2]), row[3], row[4] or 0.0, row[5], row[6] or 0.0, row[7]) for row in rows]
         return Section("Kinds", [draw_bars(bars, title="Documents by kind"), table(head, cells)])
@@ -287,7 +288,7 @@ class XmlReport:
         )
         for cluster in dict.fromkeys(row[0] for row in rows if row[0] not in own):
             here = [row for row in rows if row[0] == cluster]
-            bars = [Bar(str(row[1]), (row[2],), f"{row[2]:,} · {_size(row[3])}") for row in here[:_TOP]]
+            bars = [Bar(str(row[1]), (row[2],), f"{row[2]:,} · {show_size(row[3])}") for row in here[:_TOP]]
             more = table(("collection", "documents", "bytes"), [(str(row[1]), row[2], int(row[3])) for row in here])
             title = f"Cluster {cluster}"
             yield Section(
@@ -310,14 +311,6 @@ def _shown_of(shown: int, total: int, what: str) -> str:
 
 def _title_of(shown: int, total: int, what: str) -> str:
     return f"All {total:,} {what}" if total <= shown else f"The first {shown:,} of {total:,} {what}"
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return ""
 
 
 def make_report(collection: Collection) -> Report:

@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from msgspec.structs import replace
 
+from lycosa.clock import iso_time
 from lycosa.config.command_options import (
     format_option,
     load_command_line,
@@ -198,7 +198,7 @@ def _run(collection: Collection, mission: Mission, *, progress: RoundProgress, p
         done += 1
         if not plan.period_s or done == plan.rounds or found.ended_by:
             return _exit_code(found, strict=plan.strict)
-        click.echo(f"lycosa: the next round begins at {_date(began + plan.period_s)}", err=True)
+        click.echo(f"lycosa: the next round begins at {iso_time(began + plan.period_s)}", err=True)
         while time.time() < began + plan.period_s:
             if progress.stop:
                 return 130
@@ -301,7 +301,7 @@ def _row(result: CheckResult) -> list[Value]:
         result.operation,
         result.request,
         result.request_s,
-        _date(result.at),
+        iso_time(result.at),
         result.id,
     ]
 
@@ -340,13 +340,9 @@ def _write_rounds(collection: Collection, form: str | None, output: str) -> None
         history.close()
     rows: list[list[Value]] = []
     for row in found:
-        ended = _date(row.ended) if row.ended else ""
+        ended = iso_time(row.ended) if row.ended else ""
         counts = [row.outcomes.get(outcome, 0) for outcome in OUTCOMES]
-        rows.append([row.round, _date(row.started), ended, row.filter, sum(counts), *counts])
+        rows.append([row.round, iso_time(row.started), ended, row.filter, sum(counts), *counts])
     columns = ("round", "started", "ended", "filter", "services", *(outcome.replace(" ", "_") for outcome in OUTCOMES))
     with opened(output, form) as (out, chosen):
         write(rows, columns, out, form=chosen)
-
-
-def _date(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -7,12 +7,12 @@ the inventory is made anew each time, so it holds what the collection holds.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from datetime import UTC, datetime
 
 import msgspec
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.clock import iso_time
 from lycosa.collection.collection import Collection
 from lycosa.missions.geo.bounds import unite
 from lycosa.missions.geo.check.check_history import last_outcomes
@@ -81,7 +81,7 @@ _read_addresses = msgspec.json.Decoder(_ItemAddresses).decode
 
 def date_of(at: float | None) -> str:
     """A time as people and programs read it; empty where there is none."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""
+    return iso_time(at) if at else ""
 
 
 class DescriptionSource(Struct):

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from lycosa import urls
+from lycosa.clock import iso_time
 from lycosa.missions.records.corpus.options import CorpusForm
 from lycosa.missions.records.corpus.scratch import CorpusDocument
 from lycosa.output.parquet import write_parquet
@@ -74,7 +75,7 @@ def name_page(url: str, ending: str) -> str:
 
 def format_time(at: float) -> str | None:
     """A time as ISO 8601 has it."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
+    return iso_time(at) if at else None
 
 
 def _values(document: CorpusDocument) -> dict[str, Any]:

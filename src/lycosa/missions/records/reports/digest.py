@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct, field
 
 from lycosa import clock
+from lycosa.clock import iso_time
 from lycosa.missions.records.alerts.difference import compare_texts
 from lycosa.missions.records.database import FieldChange, RecordStore, StoredRecord
 from lycosa.missions.records.database.model import compare_fields
@@ -68,8 +69,8 @@ def view_record(record: StoredRecord) -> dict[str, Any]:
         "summary": _summarise(roles, paragraphs),
         "paragraphs": paragraphs,
         "fields": {cut_line(name, 60): value for name, value in list(others.items())[:MAX_FIELDS] if value},
-        "first": _stamp(record.first_at),
-        "changed": _stamp(record.changed_at or record.first_at),
+        "first": iso_time(record.first_at),
+        "changed": iso_time(record.changed_at or record.first_at),
     }
 
 
@@ -90,10 +91,6 @@ def _summarise(roles: Roles, paragraphs: list[str]) -> str:
     if roles.lead:
         return cut_line(roles.lead, MAX_SUMMARY)
     return cut_line(next((line for line in paragraphs if len(line) > 60), "".join(paragraphs[:1])), MAX_SUMMARY)
-
-
-def _stamp(at: float) -> str:
-    return datetime.fromtimestamp(min(max(at, 0.0), 4e9), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def differs_in_meaning(change: FieldChange, *, moments: tuple[float, float]) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
 from msgspec import Struct
 
+from lycosa.clock import iso_time
 from lycosa.missions.records.field_roles import clean_text
 from lycosa.missions.records.reports.template_engine import web_address
 from lycosa.version import __version__
@@ -49,7 +50,7 @@ def write_feed(entries: Iterable[FeedEntry], *, id: str, title: str, updated: fl
     feed = etree.Element(f"{{{_ATOM}}}feed", nsmap={None: _ATOM})
     _add(feed, "id", id)
     _add(feed, "title", title)
-    _add(feed, "updated", _stamp(max((entry.updated for entry in listed), default=updated)))
+    _add(feed, "updated", iso_time(max((entry.updated for entry in listed), default=updated)))
     _add(_add(feed, "author"), "name", author)
     _add(feed, "generator", "lycosa", version=__version__)
     seen = set()
@@ -96,8 +97,8 @@ def _add_entry(feed: Any, entry: FeedEntry) -> None:
         item.set(_LANGUAGE, entry.language)
     _add(item, "id", entry.id)
     _add(item, "title", entry.title)
-    _add(item, "updated", _stamp(entry.updated))
-    _add(item, "published", _stamp(entry.published))
+    _add(item, "updated", iso_time(entry.updated))
+    _add(item, "published", iso_time(entry.published))
     if address := web_address(entry.url):
         _add(item, "link", rel="alternate", href=address)
     for name in entry.authors:
@@ -122,7 +123,3 @@ def _add(parent: Any, name: str, text: str = "", **attributes: str) -> Any:
 def _cut(paragraphs: Iterable[str]) -> str:
     text = "\n\n".join(paragraphs)
     return text if len(text) <= MAX_CONTENT else f"{text[:MAX_CONTENT]}…"
-
-
-def _stamp(at: float) -> str:
-    return datetime.fromtimestamp(min(max(at, 0.0), 4e9), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
