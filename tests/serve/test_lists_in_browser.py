@@ -47,39 +47,20 @@ def browser() -> Iterator[Any]:
 
 
 def test_nothing_of_the_web_runs_on_any_page(client: ServeClient, browser: Any) -> None:
-    """No script, no dialogue, no request to anywhere, no breach of the policy."""
+    """No script, no dialogue, no request to anywhere, no breach of the policy; all of it fits a telephone."""
     with viewing(browser) as view:
         for page in PAGES:
+            view.page.set_viewport_size({"width": 1200, "height": 900})
             view.page.goto(f"{client.address}/c/web/{page}")
             assert view.page.evaluate("window.owned") is None, page
             assert view.page.evaluate("window.breaches") == [], page
+            view.page.set_viewport_size({"width": 390, "height": 900})
+            assert view.overflow() <= 0, page
         answers = [said for said in view.problems if "400 (Bad Request)" not in said]
         blocked = [said for said in answers if "sandboxed" in said]
         assert [said for said in answers if said not in blocked] == []
         view.problems.clear()
         view.check()
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_pages_are_open_to_everybody(client: ServeClient, browser: Any, dark: bool) -> None:
-    """Axe finds nothing serious, in light and in dark."""
-    pages = [
-        "pages", "urls?state=gone", "hosts", "search?q=lake", f"page?url={SITE}", f"page?url={SITE}about&show=copies",
-        f"page?url={SITE}&show=archived", f"page?url={SITE}&show=links", f"url?url={SITE}", "host?name=site.example",
-        "graph?by=page", "query?text=SELECT+title,size+FROM+pages&shape=bars",
-    ]  # fmt: skip
-    with viewing(browser, dark=dark) as view:
-        for page in pages:
-            view.page.goto(f"{client.address}/c/web/{page}")
-            assert view.find_barriers() == [], page
-
-
-def test_pages_fit_a_narrow_screen(client: ServeClient, browser: Any) -> None:
-    """At 390 pixels nothing but tables is wider than the window."""
-    with viewing(browser, width=390) as view:
-        for page in PAGES:
-            view.page.goto(f"{client.address}/c/web/{page}")
-            assert view.overflow() <= 0, page
 
 
 def test_a_list_is_filtered_sorted_and_left_by_clicks(client: ServeClient, browser: Any) -> None:

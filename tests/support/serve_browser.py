@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 #: A name of another site, which leads to this machine.
 REBOUND = "rebound.example"
+
+#: How wide a page is looked at: on a screen, and on a telephone.
+WIDTHS = (1200, 390)
+#: The rules of axe that dark colours can break.
+COLOUR_RULES = ("color-contrast", "link-in-text-block")
 
 BROWSER = find_browser()
 needs_browser = pytest.mark.skipif(bool(BROWSER.missing), reason=f"no browser: {BROWSER.missing}")
@@ -49,19 +54,46 @@ class BrowserView:
         assert self.problems == []
         assert [url for url in self.requests if not url.startswith(("http://127.0.0.1:", "data:", "blob:"))] == []
 
+    def check_for_everybody(self, address: str) -> None:
+        """A page is open to everybody: in light and dark, wide and as narrow as a telephone, with all of it unfolded.
+
+        Axe finds nothing serious (in dark, its rules on colours: the others see no difference), nothing is wider than
+        the window, there is one heading, no policy is breached, and no text of the web has run.
+        """
+        page = self.open(address)
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert page.locator("h1").count() == 1 and page.locator("main").count() == 1, address
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            assert self.overflow() <= 0, f"{address} at {width}"
+            page.emulate_media(color_scheme="light", reduced_motion="reduce")
+            assert self.find_barriers() == [], f"{address} at {width}, light"
+            page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+            found = self.find_barriers(rules=COLOUR_RULES)
+            assert found == [], f"{address} at {width}, dark: {found}"
+        assert page.evaluate("window.breaches") == [], address
+        assert page.evaluate("window.owned") is None, address
+
     def overflow(self) -> int:
         """By how many pixels the page is wider than the window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
-    def find_barriers(self) -> list[str]:
-        """What axe finds serious or critical for people with disabilities."""
+    def find_barriers(self, *, rules: Sequence[str] = ()) -> list[str]:
+        """What axe finds serious or critical for people with disabilities; by all its rules, or by these."""
         from axe_playwright_python.sync_playwright import Axe
 
-        response: dict[str, Any] = Axe().run(self.page).response
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(Axe().axe_script)
+        options: dict[str, Any] = {"resultTypes": ["violations"]}
+        if rules:
+            options["runOnly"] = {"type": "rule", "values": list(rules)}
+        found: list[dict[str, Any]] = self.page.evaluate(
+            "(options) => axe.run(document, options).then((result) => result.violations)", options
+        )
         return [
-            f"{found['id']}: {found['nodes'][0]['html']} ({len(found['nodes'])}): {found['nodes'][0]['failureSummary']}"
-            for found in response["violations"]
-            if found["impact"] in ("serious", "critical")
+            f"{one['id']}: {one['nodes'][0]['html']} ({len(one['nodes'])}): {one['nodes'][0]['failureSummary']}"
+            for one in found
+            if one["impact"] in ("serious", "critical")
         ]
 
 

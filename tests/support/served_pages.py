@@ -23,7 +23,7 @@ _PAPER = quote(f"{FACULTY}/~acasali/caudales.pdf", safe="")
 _SCHEMA = quote("http://xml.test/schemas/library.xsd", safe="")
 _BY_TYPE = quote("SELECT mime, count(*) AS pages FROM pages GROUP BY mime ORDER BY 2 DESC")
 _BY_DEPTH = quote("SELECT depth, count(*) AS addresses FROM urls GROUP BY depth ORDER BY depth")
-_LINKS = quote("SELECT source, target FROM links LIMIT 100")
+_LINKS = quote("SELECT source, target FROM links LIMIT 12")
 _CYPHER = quote("MATCH (a:Page)-[:Links]->(b:Page) RETURN a.url, b.url LIMIT 20")
 _SPARQL = quote(
     "PREFIX skos: <http://www.w3.org/2004/02/skos/core#> SELECT ?concept ?label "
@@ -42,9 +42,9 @@ CORE_PAGES = {
     "missing": "/c/nothing/",
     "no-page": "/nothing",
     "about": "/about",
-    "pages": "/c/newspaper/pages?limit=40",
+    "pages": "/c/newspaper/pages?limit=16",
     "pages-nothing": "/c/newspaper/pages?q=zebra",
-    "urls": "/c/newspaper/urls?limit=40",
+    "urls": "/c/newspaper/urls?limit=16",
     "urls-gone": "/c/newspaper/urls?state=gone&columns=url&columns=state&columns=reason&columns=http",
     "hosts": "/c/newspaper/hosts",
     "records": "/c/site/records",
@@ -68,7 +68,7 @@ CORE_PAGES = {
     "host-unknown": "/c/site/host?name=none.example",
     "graph-hosts": "/c/newspaper/graph?by=host",
     "graph-domains": "/c/newspaper/graph?by=domain",
-    "graph-pages": "/c/newspaper/graph?by=page&limit=150",
+    "graph-pages": "/c/newspaper/graph?by=page&limit=40",
     "graph-documents": "/c/faculty/graph?by=mission",
     "graph-xml": "/c/schemas/graph?by=mission",
     "graph-empty": "/c/empty/graph",
@@ -84,17 +84,19 @@ CORE_PAGES = {
 #: Pages of missions, likewise.
 MISSION_PAGES = {
     "geo-map": "/c/services/m/geo/?what=layers&box=-40,-25,200,72",
-    "geo-services": "/c/services/m/geo/services",
+    "geo-services": "/c/services/m/geo/services?limit=16",
     "geo-service": "/c/services/m/geo/service?id=5a60ae918665f4cf",
     "geo-layers": "/c/services/m/geo/layers",
     "geo-layers-nothing": "/c/services/m/geo/layers?q=zebra",
     "geo-liveness": "/c/services/m/geo/checks",
     "xml-report": "/c/schemas/m/xml/",
-    "xml-documents": "/c/schemas/m/xml/documents",
+    "xml-documents": "/c/schemas/m/xml/documents?limit=16",
     "xml-schemas": "/c/schemas/m/xml/schemas",
     "xml-collections": "/c/schemas/m/xml/groups",
     "xml-schema": f"/c/schemas/m/xml/document?url={_SCHEMA}",
     "documents-list": "/c/faculty/m/documents/",
+    "documents-chosen": "/c/faculty/m/documents/?category=exercises&category=article&sort=-title",
+    "documents-unknown": "/c/faculty/m/documents/document?url=nothing",
     "documents-nothing": "/c/faculty/m/documents/?q=zebra",
     "documents-document": f"/c/faculty/m/documents/document?url={_PAPER}&field=authors",
     "documents-broken": f"/c/faculty/m/documents/document?url={quote(FACULTY + '/hidrologia/roto.pdf', safe='')}",

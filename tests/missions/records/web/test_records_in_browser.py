@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 
 pytestmark = needs_browser
 
-PATHS = (
-    "/c/press/m/records/",
-    "/c/press/m/records/?host=faro.newsstand.test&columns=title&columns=text",
-    "/c/press/m/records/record?id=1",
-    "/c/shop/m/records/record?id=2",
-    "/c/press/m/records/stories",
-    "/c/press/m/records/story?id=1",
-    "/c/press/m/records/health",
-    "/c/press/m/records/readers",
-    "/c/press/m/records/digest?reader=Ana",
-    "/c/shop/m/records/alerts",
-    "/c/shop/m/records/outbox",
-    "/c/press/m/records/record?id=x",
-)
 PLACE = '<b onclick="alert(7)">'
 FILE = f"""
 [[readers]]
@@ -63,20 +49,6 @@ def client(newsstand: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def browser() -> Iterator[Browser]:
     with browsing() as browser:
         yield browser
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("path", PATHS)
-def test_pages_are_accessible_and_fit(browser: Browser, client: ServeClient, path: str, dark: bool) -> None:
-    """Axe finds nothing serious, nothing is wider than the window, also of a telephone, and no policy is breached."""
-    for width in (1200, 390):
-        with viewing(browser, width=width, dark=dark) as view:
-            page = view.open(client.address + path)
-            page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-            assert view.overflow() <= 0
-            assert view.find_barriers() == []
-            assert page.locator("h1").count() == 1
-            assert page.evaluate("window.breaches") == []
 
 
 def test_from_a_record_to_its_story_and_its_source(browser: Browser, client: ServeClient) -> None:
