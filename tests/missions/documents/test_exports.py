@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
-import threading
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import parse_qsl
 from xml.etree import ElementTree
@@ -20,7 +23,6 @@ from support.command_line import run
 from lycosa import Collection
 from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.oai import PAGE_SIZE, Repository
-from lycosa.missions.documents.oai_server import OaiServer
 
 SITE = "http://www.faculty.test"
 _OAI_SCHEMA = etree.RelaxNG(etree.parse(Path(__file__).parents[2] / "support/oai_pmh.rng"))
@@ -189,13 +191,21 @@ def test_long_lists_come_in_pages(crawled: Path) -> None:
     assert seen == 280 > PAGE_SIZE
 
 
-def test_a_real_harvester_reads_it(crawled: Path) -> None:
-    """Sickle takes every record over HTTP."""
-    server = OaiServer(("127.0.0.1", 0), str(crawled), only_granted=False)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
+def test_a_real_harvester_reads_it(collection: Path) -> None:
+    """Sickle takes every record over HTTP from the server that `lycosa oai` starts."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [sys.executable, "-m", "lycosa", "oai", "--port", str(port), "-c", str(collection)]
+    server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     try:
-        harvester = Sickle(f"http://127.0.0.1:{server.server_address[1]}/")
+        assert server.stderr is not None
+        said = server.stderr.readline()
+        assert f"OAI-PMH at http://127.0.0.1:{port}/c/c/m/documents/oai" in said
+        while server.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+        harvester = Sickle(said.split()[-1], max_retries=20, default_retry_after=1)
         records = list(harvester.ListRecords(metadataPrefix="oai_dc"))
         assert len(records) == 7
         assert {name for record in records for name in record.metadata["creator"]} >= {
@@ -203,8 +213,8 @@ def test_a_real_harvester_reads_it(crawled: Path) -> None:
             "Ruiz Gómez, Marta",
         }
     finally:
-        server.shutdown()
-        server.server_close()
+        server.terminate()
+        server.communicate()
 
 
 @pytest.mark.parametrize(

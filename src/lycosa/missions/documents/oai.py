@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -17,6 +17,8 @@ from msgspec import Struct
 
 from lycosa import clock, urls
 from lycosa.clock import iso_time
+from lycosa.collection.collection import Collection
+from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.export.dublin_core import write_dc
 from lycosa.missions.documents.graph import key_of
 from lycosa.missions.documents.model import DocumentDescription
@@ -243,3 +245,11 @@ def _stamp(document: DocumentDescription) -> str:
         return iso_time(datetime.fromisoformat(document.fetched).astimezone(UTC).timestamp())
     except ValueError:
         return "1970-01-01T00:00:00Z"
+
+
+def offer_documents(collection: Collection, wanted: Iterable[DocumentDescription], *, only_granted: bool) -> Repository:
+    """Documents as harvesters get them: all that are wanted, or those that were granted."""
+    answers = permissions(collection.path)
+    documents = [document for document in wanted if not only_granted or answers.get(document.url) == "granted"]
+    name = f"{collection.mission.name} of {', '.join(collection.seeds()[:1])}"
+    return Repository(documents, name=name, contact=collection.mission.agent.contact)

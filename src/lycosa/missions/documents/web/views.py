@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from lycosa.errors import CollectionError
 from lycosa.missions.documents.catalogue import kept_catalogue, shown_catalogue
 from lycosa.missions.documents.model import Box
-from lycosa.missions.documents.oai_server import offer_documents
+from lycosa.missions.documents.oai import offer_documents
 from lycosa.missions.documents.said_by_people import keep_correction, keep_decision, split_values
 from lycosa.missions.documents.web.contact_list import list_contacts, write_contacts
 from lycosa.missions.documents.web.document_detail import DocumentDetail, describe_document
