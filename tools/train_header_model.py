@@ -22,8 +22,7 @@ import pycrfsuite
 from lxml import etree
 
 from lycosa.missions.documents.front_page.line_model import LINES_MAX, MODEL_FILE, features, label_lines
-from lycosa.missions.documents.reading.layout import Line
-from lycosa.missions.documents.reading.letters import RAISED
+from lycosa.missions.documents.reading.layout import RAISED, Line
 
 Page = list[tuple[Line, str]]
 

@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from support.make_collection import make_collection
 
 from lycosa.cli.main import program
-from lycosa.missions.xml.encoding import read_text
-from lycosa.missions.xml.repair import find_fault, repair
+from lycosa.missions.xml.repair import find_fault, read_text, repair
 
 TREES = ("dita-map-rng", "dita-topic-dtd", "libxslt-docbook", "ogc-sos10", "ogc-wfs20")
 

@@ -11,8 +11,7 @@ from lycosa import Collection
 from lycosa.errors import UsageError
 from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.evidence.directory import Directory, Mention
-from lycosa.missions.documents.evidence.kind_words import kind_of_words
-from lycosa.missions.documents.evidence.labels import find_label, find_subcategory, parse_labels
+from lycosa.missions.documents.evidence.labels import find_label, find_subcategory, kind_of_words, parse_labels
 from lycosa.missions.documents.model import DocumentDescription, Person
 
 SITE = "http://www.faculty.test"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.missions.documents.evidence.similarity import (
+from lycosa.missions.documents.names import (
     damerau_levenshtein,
+    find_names,
     fits_address,
+    judge_name,
     same_person,
     smith_waterman,
 )
-from lycosa.missions.documents.pages.organisations import find_organisations
+from lycosa.missions.documents.pages.blocks import find_organisations
 from lycosa.missions.documents.reading.emails import decode_cloudflare, find_emails, is_address, is_impersonal
-from lycosa.missions.documents.reading.names import find_names, judge_name
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import io
 import zipfile
 from typing import Any
 
-from lycosa.missions.xml.quarry import Xml, has_suffix
-from lycosa.missions.xml.schema_guesses import guess
+from lycosa.missions.xml.quarry import Xml, guess, has_suffix
 from lycosa.model import Link
 from lycosa.parse import Doc, read
 

@@ -16,8 +16,8 @@ from lycosa.config.mission_settings import read_own
 from lycosa.errors import UsageError
 from lycosa.missions.documents.catalogue import Catalogue
 from lycosa.missions.documents.decisions import permissions
-from lycosa.missions.documents.evidence.similarity import same_person
 from lycosa.missions.documents.model import DocumentDescription, KnownPerson, MailAddress
+from lycosa.missions.documents.names import same_person
 from lycosa.missions.documents.settings import DocumentSettings
 from lycosa.output.destination import opened
 from lycosa.output.export_folder import write_folder

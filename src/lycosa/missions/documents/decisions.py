@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from lycosa import clock
 from lycosa.derived.store import translated
 from lycosa.errors import CollectionError, UsageError
-from lycosa.missions.documents.evidence.similarity import same_person
 from lycosa.missions.documents.model import Author, DocumentDescription, Evidence, Finding, MailAddress
+from lycosa.missions.documents.names import same_person
 from lycosa.missions.documents.reading.emails import is_address
 
 NAME = "decisions.db"

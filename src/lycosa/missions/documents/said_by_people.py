@@ -8,8 +8,8 @@ from lycosa.config.fields import nearest
 from lycosa.errors import UsageError
 from lycosa.missions.documents.catalogue import Catalogue
 from lycosa.missions.documents.decisions import SEVERAL, SINGLE, STATES, check_values, correct, decide
-from lycosa.missions.documents.evidence.similarity import same_person
 from lycosa.missions.documents.model import DocumentDescription
+from lycosa.missions.documents.names import same_person
 
 _MAX_VALUE = 20_000
 _MAX_VALUES = 200

@@ -25,10 +25,9 @@ from lycosa.analysis.analyzer import (
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml import closure
 from lycosa.missions.xml.archives import unpack
-from lycosa.missions.xml.encoding import Text, read_plain, read_text
 from lycosa.missions.xml.kinds import Kind, is_page, recognise, recognise_doc
 from lycosa.missions.xml.links import trace
-from lycosa.missions.xml.repair import find_fault, repair_text
+from lycosa.missions.xml.repair import Text, find_fault, read_plain, read_text, repair_text
 from lycosa.missions.xml.structure import Structure, measure, measure_dtd
 from lycosa.missions.xml.validation import Grammar, Unusable, Validator, time_check
 from lycosa.parse import Doc, read

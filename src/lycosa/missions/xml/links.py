@@ -14,10 +14,23 @@ from xml.parsers import expat
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.missions.xml import non_xml_links
-from lycosa.missions.xml.encoding import Text, read_plain, read_text
-from lycosa.missions.xml.kinds import NVDL, OWL, RDF, RELAXNG, SCHEMATRON, WSDL, WSDL2, XSD, XSLT, Kind, recognise
-from lycosa.missions.xml.name_folding import INVALID_TOKEN, fold_names
+from lycosa.missions.xml.kinds import (
+    NVDL,
+    OWL,
+    RDF,
+    RELAXNG,
+    SCHEMATRON,
+    WSDL,
+    WSDL2,
+    XSD,
+    XSLT,
+    Kind,
+    recognise,
+    scan_compact,
+    scan_dtd,
+    scan_query,
+)
+from lycosa.missions.xml.repair import INVALID_TOKEN, Text, fold_names, read_plain, read_text
 from lycosa.parse import xml
 
 #: References of one document that are kept, strong and weak each.
@@ -142,9 +155,7 @@ def trace(body: bytes, url: str, *, kind: Kind | None = None, mime: str = "", ch
     tracer = _Tracer(url)
     if kind.name in ("dtd", "rnc") or (kind.name == "xquery" and kind.root is None):
         plain, _ = read_plain(body, charset)
-        scan = {"dtd": non_xml_links.scan_dtd, "rnc": non_xml_links.scan_compact}.get(
-            kind.name, non_xml_links.scan_query
-        )
+        scan = {"dtd": scan_dtd, "rnc": scan_compact}.get(kind.name, scan_query)
         tracer.take_text(scan(plain), plain)
         return Trace(kind, tracer.strong, tracer.weak, list(tracer.namespaces))
     text = read_text(body, charset)
@@ -157,7 +168,7 @@ def trace(body: bytes, url: str, *, kind: Kind | None = None, mime: str = "", ch
     fault = preface or fault or (Fault(text.problem) if text.problem else None)
     if kind.name == "xquery":
         source = text.data.decode("utf-8", "replace")
-        tracer.take_text(non_xml_links.scan_query(source), source)
+        tracer.take_text(scan_query(source), source)
     tracer.find_weak(text.data)
     return Trace(kind, tracer.strong, tracer.weak, list(tracer.namespaces), fault)
 
@@ -307,7 +318,7 @@ class _Tracer:
             line = parser.CurrentLineNumber
             subset = data[begin : parser.CurrentByteIndex].decode("utf-8", "replace")
             self._parser = None
-            self.take_text(non_xml_links.scan_dtd(subset), subset, line=max(1, line - subset.count("\n")))
+            self.take_text(scan_dtd(subset), subset, line=max(1, line - subset.count("\n")))
             self._parser = parser
 
     def _recover(self, data: bytes, at: int) -> None:
@@ -318,7 +329,7 @@ class _Tracer:
         text = data[begin : begin + _WEAK_BYTES].decode("utf-8", "replace")
         first = data.count(b"\n", 0, begin) + 1
         if self._doctype >= 0:
-            self.take_text(non_xml_links.scan_dtd(text), text, line=first)
+            self.take_text(scan_dtd(text), text, line=first)
         head = data[: max(begin, 1 << 16)][-_WEAK_BYTES:].decode("utf-8", "replace") + text
         prefixes = {"xml": "http://www.w3.org/XML/1998/namespace", "xsi": _INSTANCES[0]}
         for declared in _NAMESPACE.finditer(head):

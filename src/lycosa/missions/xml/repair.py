@@ -1,22 +1,151 @@
-"""Repair of broken XML: a document that every parser reads, with a list of what was changed.
+"""Repair of XML: its encoding, its tags in one spelling, and what is wrong mended so that it can be read.
 
-First come the faults with one right answer: the encoding, stray bytes, characters that XML does not know, ampersands,
-undeclared entities and prefixes. From the others (tags that do not match, a missing end) libxml2 recovers.
+Every mend is told as a finding; what cannot be mended is left as it is.
 """
 
 from __future__ import annotations
 
+import codecs
 import html.entities
 import re
 from collections import Counter
+from typing import NamedTuple
 from xml.parsers import expat
 
 from lycosa.analysis.analyzer import Corrected, Correction
-from lycosa.missions.xml.encoding import Text, find_codec, read_text
-from lycosa.missions.xml.name_folding import INVALID_TOKEN, fold_names
+from lycosa.parse import charset, xml
 from lycosa.parse import charset as charsets
-from lycosa.parse import xml
 from lycosa.parse.xml_tag_repair import repair_tags, skip_doctype
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+#: "<" and what may follow it, in encodings without a mark.
+_UNMARKED = (
+    (b"<\0\0\0", "utf-32-le"),
+    (b"\0\0\0<", "utf-32-be"),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
+)
+_EBCDIC = b"\x4c\x6f\xa7\x94\x93"  # "<?xml" in every EBCDIC code page
+_PAGES = ("037", "273", "424", "500", "875", "1026", "1140")
+_EBCDIC_PAGES = frozenset(f"{family}{page}" for family in ("cp", "ibm") for page in _PAGES)
+_DECLARED = re.compile(r"""encoding\s*=\s*["']\s*([\w.:-]{1,40})""")
+_DECLARED_MARKUP = re.compile(rb"<[?!A-Za-z_:\x80-\xff]")
+#: A namespace with a blank in its name, which is no address, and which parsers let pass; expat does not.
+_SPACED = re.compile(
+    rb"""(xmlns(?>(?::[\w.-]{1,80})?)\s?=\s?)("[^"<> ]{0,500} [^"<>]{0,500}"|'[^'<> ]{0,500} [^'<>]{0,500}')"""
+)
+#: Where a declaration of the encoding is looked for.
+_DECLARATION_BYTES = 400
+
+
+class Text(NamedTuple):
+    """A document in UTF-8, from its first tag on."""
+
+    data: bytes
+    encoding: str
+    skipped: str = ""  # what stands before the first tag and should not
+    problem: str = ""  # bytes that are not in the encoding
+
+    @property
+    def preface(self) -> str:
+        """What stands before the first tag and is a fault there: blanks are one before an XML declaration alone."""
+        declared = self.data[:5] == b"<?xml" and self.data[5:6].isspace()
+        return self.skipped if declared or not self.skipped.isspace() else ""
+
+
+def read_text(body: bytes, header: str = "") -> Text:
+    """The text of a document in any encoding; `header` is the charset that the server announced."""
+    codec = find_codec(body)
+    problem = ""
+    if codec:
+        text = body.decode(codec, "replace").lstrip("\ufeff")
+        if codec in _EBCDIC_PAGES:
+            text = text.replace("\x85", "\n")  # the line end of these machines
+        data = text.encode("utf-8", "replace")
+        name = codec.replace("utf-16-", "utf-16").replace("utf-32-", "utf-32")
+    else:
+        name = xml.find_charset(body, header)
+        data = xml.transcode(body, name)
+        if name == "utf-8" and len(data) > len(body):  # nothing but what was no UTF-8 grows
+            problem = "bytes that are not UTF-8"
+    data = _SPACED.sub(lambda found: found[1] + found[2].replace(b" ", b"%20"), data)
+    begin = _DECLARED_MARKUP.search(data)
+    at = begin.start() if begin else 0
+    before = b"" if codec else body[: max(0, body.find(b"<"))].removeprefix(codecs.BOM_UTF8)
+    return Text(data[at:], name, (before + data[:at]).decode("utf-8", "replace"), problem)
+
+
+def read_plain(body: bytes, header: str = "") -> tuple[str, str]:
+    """The text of a DTD, a query or a compact schema, which need not begin with a tag, and its encoding."""
+    codec = find_codec(body)
+    if codec:
+        return body.decode(codec, "replace").lstrip("\ufeff"), codec
+    declared = charset.find_xml_encoding(body.removeprefix(codecs.BOM_UTF8).lstrip()) or ""
+    decoded = charset.decode_body(body, declared or header)
+    return decoded.text, decoded.charset
+
+
+def find_codec(body: bytes) -> str:
+    """Python's name of an encoding that the core does not look for; empty where it knows better."""
+    head = body[:4]
+    for mark, codec in _MARKS:
+        if head.startswith(mark):
+            return codec
+    for start, codec in _UNMARKED:
+        if head.startswith(start):
+            return codec
+    return _find_page(body) if body.startswith(_EBCDIC) else ""
+
+
+def _find_page(body: bytes) -> str:
+    """The EBCDIC code page that a document declares; cp037 where Python does not know the one it names."""
+    declared = _DECLARED.search(body[:_DECLARATION_BYTES].decode("cp037"))
+    label = declared[1].lower().replace("ebcdic-cp-us", "cp037").replace("_", "").replace("-", "") if declared else ""
+    return label if label in _EBCDIC_PAGES else "cp037"
+
+
+#: What expat says of a character that no name may hold.
+INVALID_TOKEN = expat.errors.XML_ERROR_INVALID_TOKEN
+
+#: Beyond ASCII: characters that may begin a name, and those that may only go on with one (XML 1.0, 2.3).
+_START = (
+    "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f\u2c00-\u2fef"
+    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_OTHER = "\u00b7\u0300-\u036f\u203f-\u2040"
+#: Comments and sections of text, which hold no names; then what does: tags, declarations, instructions, references.
+_MARKUP = re.compile(
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)"
+    r"|(?P<named><\?[^\s?]*|<!DOCTYPE[^<>\"'\[]*|<(?>(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|&[^\s;&<>]{1,200};)",
+    re.DOTALL,
+)
+_QUOTED_OR_NAME = re.compile(f"\"[^\"]*\"|'[^']*'|(?P<start>[{_START}])|(?P<other>[{_OTHER}])")
+
+
+def fold_names(data: bytes) -> bytes:
+    """A document whose names are ASCII, as far as the fifth edition allows them; data that is no UTF-8 stays."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data
+    return _MARKUP.sub(_fold_markup, text).encode()
+
+
+def _fold_markup(markup: re.Match[str]) -> str:
+    return markup[0] if markup["named"] is None else _QUOTED_OR_NAME.sub(_fold_character, markup[0])
+
+
+def _fold_character(found: re.Match[str]) -> str:
+    if found["start"] is not None:
+        return f"_{ord(found[0]):x}"
+    return found[0] if found["other"] is None else f".{ord(found[0]):x}"
+
 
 #: Entries of libxml2's error log that are listed one by one.
 _MAX_LISTED = 50

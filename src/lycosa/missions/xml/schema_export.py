@@ -17,8 +17,7 @@ from lycosa import urls
 from lycosa.analysis.selection import Document, Selection
 from lycosa.errors import UsageError
 from lycosa.export.mirror_paths import add_suffix, fold, path_of
-from lycosa.missions.xml.catalog import fold_public
-from lycosa.missions.xml.closure import NEEDS, Closures
+from lycosa.missions.xml.closure import NEEDS, Closures, fold_public
 from lycosa.output.export_folder import write_folder
 
 CATALOG = "catalog.xml"

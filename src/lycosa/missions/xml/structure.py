@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from msgspec import Struct
 
-from lycosa.missions.xml.name_folding import INVALID_TOKEN, fold_names
+from lycosa.missions.xml.repair import INVALID_TOKEN, fold_names
 from lycosa.parse import xml
 
 _ELEMENT = re.compile(r"<!ELEMENT\s+([^\s<>]+)")

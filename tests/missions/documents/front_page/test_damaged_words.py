@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from lycosa.missions.documents.front_page.reading import facts_of
 from lycosa.missions.documents.model import Box
-from lycosa.missions.documents.reading.layout import Layout, Line
-from lycosa.missions.documents.reading.letters import RAISED
+from lycosa.missions.documents.reading.layout import RAISED, Layout, Line
 
 PIECES = [
     *("Ana", "Ruiz", "de", "la", "Universidad", "University of", "Director:", "Tesis", "Abstract", "Palabras clave:"),

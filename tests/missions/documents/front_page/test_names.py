@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lycosa.missions.documents.front_page.names import name_score, split_names
-from lycosa.missions.documents.reading.letters import RAISED
+from lycosa.missions.documents.reading.layout import RAISED
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.pdf_files import Words, lines_down, make_pdf
 
-from lycosa.missions.documents.reading.letters import RAISED
+from lycosa.missions.documents.reading.layout import RAISED
 from lycosa.missions.documents.reading.pdf import read_pdf
 from lycosa.missions.documents.reading.reading import read_layout
 

@@ -27,8 +27,7 @@ def evaluate(gold: Path, collection: str, worst: int, as_json: bool) -> None:
     from lycosa.collection.collection import Collection
     from lycosa.missions.documents.catalogue import open_catalogue
     from lycosa.missions.documents.evaluation import evaluate as compare
-    from lycosa.missions.documents.evaluation import read_gold
-    from lycosa.missions.documents.evaluation_report import figures, print_evaluation
+    from lycosa.missions.documents.evaluation import figures, print_evaluation, read_gold
     from lycosa.missions.documents.export.rows import row_of
 
     rows = read_gold(gold)

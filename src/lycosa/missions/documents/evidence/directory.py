@@ -11,14 +11,14 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from lycosa.missions.documents.evidence.similarity import (
+from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
+from lycosa.missions.documents.names import (
     PARTICLES,
     are_namesakes,
     name_parts,
     same_person,
     surname_keys,
 )
-from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
 from lycosa.missions.documents.reading.emails import is_impersonal
 from lycosa.text.fold import fold_words
 

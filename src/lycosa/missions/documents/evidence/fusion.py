@@ -16,15 +16,12 @@ from msgspec.structs import replace
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.evidence.directory import Directory, Entry, Mention
-from lycosa.missions.documents.evidence.kind_words import kind_of_words
-from lycosa.missions.documents.evidence.labels import CategoryLabel, find_label, find_subcategory, parse_labels
-from lycosa.missions.documents.evidence.similarity import (
-    damerau_levenshtein,
-    fits_address,
-    name_parts,
-    same_person,
-    smith_waterman,
-    surname_keys,
+from lycosa.missions.documents.evidence.labels import (
+    CategoryLabel,
+    find_label,
+    find_subcategory,
+    kind_of_words,
+    parse_labels,
 )
 from lycosa.missions.documents.evidence.site_graph import Neighbour, SiteDocument, SiteGraph
 from lycosa.missions.documents.model import (
@@ -38,7 +35,16 @@ from lycosa.missions.documents.model import (
     Person,
     Source,
 )
-from lycosa.missions.documents.reading.names import find_names, judge_name
+from lycosa.missions.documents.names import (
+    damerau_levenshtein,
+    find_names,
+    fits_address,
+    judge_name,
+    name_parts,
+    same_person,
+    smith_waterman,
+    surname_keys,
+)
 from lycosa.missions.documents.settings import DocumentSettings
 from lycosa.text.fold import fold_words
 

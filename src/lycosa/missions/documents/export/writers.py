@@ -121,11 +121,11 @@ def write_dublin_core(collection: Collection, target: str, options: CatalogueOpt
     heading=_HEADING,
 )
 def write_dspace(collection: Collection, target: str, options: CatalogueOptions) -> Written:
-    from lycosa.missions.documents.export import dspace
+    from lycosa.missions.documents.export.dublin_core import list_packages
 
     lost: list[str] = []
     with chosen(collection, options) as documents:
-        files = dspace.list_files(collection, documents, lost)
+        files = list_packages(collection, documents, lost)
         count = write_folder(Path(target), files, kind="dspace") // 3
     lack = f"; the bytes of {counted(len(lost), 'document')} cannot be read: {lost[0]}" if lost else ""
     return Written(f"{counted(count, 'item')}{lack}", partial=bool(lost))

@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from lycosa.missions.documents.front_page.names import name_score, split_names
+from lycosa.missions.documents.front_page.names import name_score, role_after, role_of, role_within, split_names
 from lycosa.missions.documents.front_page.people import (
     CONTACT,
     CUT,
@@ -22,7 +22,6 @@ from lycosa.missions.documents.front_page.people import (
     names_and_places,
     tidy_place,
 )
-from lycosa.missions.documents.front_page.roles import role_after, role_of, role_within
 from lycosa.missions.documents.front_page.vocabulary import (
     ABSTRACT,
     ADDRESS,
@@ -33,8 +32,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     SECTION,
 )
 from lycosa.missions.documents.model import Role
-from lycosa.missions.documents.reading.layout import Line
-from lycosa.missions.documents.reading.letters import RAISED, join_lines, plain
+from lycosa.missions.documents.reading.layout import RAISED, Line, join_lines, plain
 from lycosa.text.fold import fold
 
 #: Lines below the title in which a label counts whatever the line model says.

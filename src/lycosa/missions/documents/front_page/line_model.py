@@ -21,8 +21,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     REFERENCES,
     SECTION,
 )
-from lycosa.missions.documents.reading.layout import Line
-from lycosa.missions.documents.reading.letters import RAISED, plain
+from lycosa.missions.documents.reading.layout import RAISED, Line, plain
 from lycosa.text.fold import fold
 
 MODEL_FILE = Path(__file__).with_name("lines.crfsuite")

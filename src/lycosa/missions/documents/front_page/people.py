@@ -11,8 +11,7 @@ from rapidfuzz import fuzz
 from lycosa.missions.documents.front_page.names import MARK, MEMBERSHIP, name_score, split_names, tidy_name
 from lycosa.missions.documents.front_page.vocabulary import ADDRESS, HONORIFIC, INSTITUTION
 from lycosa.missions.documents.model import Role
-from lycosa.missions.documents.reading.layout import Line
-from lycosa.missions.documents.reading.letters import plain
+from lycosa.missions.documents.reading.layout import Line, plain
 from lycosa.text.fold import fold
 
 CONTACT = re.compile(r"@|\[at\]|\(at\)|\barroba\b|https?:|www\.|\btel[.:]|\bfax\b|orcid|e-?mail|correo|phone", re.I)

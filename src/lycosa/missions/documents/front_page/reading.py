@@ -8,12 +8,11 @@ from typing import NamedTuple
 from msgspec import structs
 from rapidfuzz import fuzz
 
-from lycosa.missions.documents.front_page.abstracts import find_abstract, find_keywords
 from lycosa.missions.documents.front_page.emails import find_emails
 from lycosa.missions.documents.front_page.header import read_cover, read_details, read_header
-from lycosa.missions.documents.front_page.kinds import recognise_kind
-from lycosa.missions.documents.front_page.language import identify_language
+from lycosa.missions.documents.front_page.kinds import identify_language, recognise_kind
 from lycosa.missions.documents.front_page.line_model import label_lines
+from lycosa.missions.documents.front_page.matter import DOI, find_abstract, find_keywords, find_references, find_rights
 from lycosa.missions.documents.front_page.names import name_score, split_names
 from lycosa.missions.documents.front_page.people import (
     Institution,
@@ -26,13 +25,10 @@ from lycosa.missions.documents.front_page.people import (
     tie_emails,
     tie_places,
 )
-from lycosa.missions.documents.front_page.references import DOI, find_references
-from lycosa.missions.documents.front_page.rights import find_rights
 from lycosa.missions.documents.front_page.titles import TitleCandidate, find_titles
 from lycosa.missions.documents.front_page.vocabulary import SECTION
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
-from lycosa.missions.documents.reading.layout import Layout, Line
-from lycosa.missions.documents.reading.letters import plain
+from lycosa.missions.documents.reading.layout import Layout, Line, plain
 from lycosa.missions.documents.reading.reading import read_layout
 from lycosa.text.fold import fold
 

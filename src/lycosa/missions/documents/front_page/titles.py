@@ -10,11 +10,9 @@ from typing import NamedTuple
 from msgspec import Struct
 from rapidfuzz import fuzz
 
-from lycosa.missions.documents.front_page.names import name_score, split_names
-from lycosa.missions.documents.front_page.roles import role_of
+from lycosa.missions.documents.front_page.names import name_score, role_of, split_names
 from lycosa.missions.documents.front_page.vocabulary import ABSTRACT, DEGREE, INSTITUTION, KEYWORDS, REFERENCES, SECTION
-from lycosa.missions.documents.reading.layout import Layout, Line
-from lycosa.missions.documents.reading.letters import join_lines, plain
+from lycosa.missions.documents.reading.layout import Layout, Line, join_lines, plain
 from lycosa.text.fold import fold
 
 _FURNITURE = re.compile(

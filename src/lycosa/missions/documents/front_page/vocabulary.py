@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lycosa.missions.documents.reading.names import given_names
+from lycosa.missions.documents.names import given_names
 
 
 def alternatives(table: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import unquote
 
@@ -10,6 +11,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.missions.documents.reading.emails import decode_cloudflare
 from lycosa.parse import Doc
+from lycosa.text.fold import fold_words
 
 #: Elements that begin a block of their own; a row of a table, with all its cells, is one block.
 _BLOCKS = frozenset(
@@ -162,3 +164,35 @@ class _BlockReader:
 
 def _is_margin(node: Any, tag: str) -> bool:
     return tag in _MARGINS or node.attr("role") in ("navigation", "contentinfo")
+
+
+#: Words that begin the name of an organisation in Romance languages, and those that may end it in Germanic ones.
+_FIRST = (
+    r"Universidade?s?|Universitat|Universit[àé]|Facultade?|Facultat|Faculdade|Departamento|Departament|Dpto\.?|Depto\.?|Instituto|Institut"
+    r"|Escuela|Escola|Centro|Centre|C[aá]tedra|Laboratorio|Laborat[oó]rio|Secci[oó]n|Colegio|Academia|Consejo|Ministerio|Hospital"
+    r"|University|Faculty|Department|Dept\.?|School|Institute|College|Cent(?:er|re)|Laboratory|Division|Chair"
+)
+_LAST = (
+    r"University|Institute(?: of Technology)?|College|School|Laborator(?:y|ies)|Department|Universität|Hochschule"
+    r"|Academy|Polytechnic|Hospital"
+)
+_WORD = r"[A-ZÀ-ÖØ-Þ][\w'’.-]*"
+_LINK = r"(?:de las|de los|de la|del|de|da|do|das|dos|e|y|i|of the|of|and|for|in|at|et|für|&|en|la|las|los|el|the)"
+_ROMANCE = re.compile(rf"\b(?:{_FIRST})(?:\s+(?:{_LINK}\s+){{0,2}}(?:{_WORD}))+", re.UNICODE)
+_GERMANIC = re.compile(rf"\b(?:{_WORD}\s+){{1,4}}(?:{_LAST})\b", re.UNICODE)
+
+
+def find_organisations(text: str) -> list[str]:
+    """The organisations that a text names, in its order."""
+    found: list[tuple[int, str]] = []
+    for piece in re.finditer(r"[^,;|()\n•]+", text[:2000]):
+        for sub in re.finditer(r"(?:(?!\s[-–—/]\s|[.:]\s).)+.?", piece.group()):
+            words = sub.group().strip(" .:-–—/")
+            match = _ROMANCE.search(words) or _GERMANIC.search(words)
+            if match and 6 <= len(match.group()) <= 120:
+                found.append((piece.start() + sub.start(), match.group().strip(" .,-")))
+    unique: dict[str, str] = {}
+    for _, name in sorted(found):
+        if len(name.split()) > 1:
+            unique.setdefault(fold_words(name), name)
+    return list(unique.values())

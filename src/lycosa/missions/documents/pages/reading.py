@@ -10,13 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lycosa.missions.documents.evidence.similarity import are_namesakes, fits_address, same_person
 from lycosa.missions.documents.formats import format_by_suffix
 from lycosa.missions.documents.model import DocumentLink, Evidence, Finding, PageFacts, Person, Role
-from lycosa.missions.documents.pages.blocks import Block, read_blocks
-from lycosa.missions.documents.pages.organisations import find_organisations
+from lycosa.missions.documents.names import FoundName, are_namesakes, find_names, fits_address, judge_name, same_person
+from lycosa.missions.documents.pages.blocks import Block, find_organisations, read_blocks
 from lycosa.missions.documents.reading.emails import find_emails, is_address, is_impersonal
-from lycosa.missions.documents.reading.names import FoundName, find_names, judge_name
 from lycosa.parse import Doc
 from lycosa.text.fold import fold_words
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from msgspec import Struct
 
-from lycosa.missions.documents.reading.letters import RAISED
+from lycosa.missions.documents.reading.layout import RAISED
 
 #: More segments than this are a map or a table of thousands of figures: they stay in the order of the file.
 SEGMENTS_MAX = 1200

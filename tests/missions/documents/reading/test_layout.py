@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.missions.documents.reading.letters import clean, join_lines
+from lycosa.missions.documents.reading.layout import clean, join_lines
 
 
 def test_ligatures_and_icons_are_taken_apart() -> None:
