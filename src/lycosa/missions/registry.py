@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lycosa.analysis.analyzer import Analyzer
     from lycosa.collection.collection import Collection
     from lycosa.config.settings import Mission
+    from lycosa.derived.store import Derived
     from lycosa.graph.properties import PropertyGraph
     from lycosa.missions.api import RecordHistory
 
@@ -145,6 +146,14 @@ def analyzer_of(mission: Mission) -> Analyzer:
             analyzer: Analyzer = found
             return analyzer
     raise UsageError("No mission that is installed can analyse a collection.")
+
+
+def derived_for_graph(mission: Mission) -> list[Derived]:
+    """What is made from a collection by the mission whose graph it has."""
+    for manifest in missions_of(mission):
+        if manifest.graph:
+            return [load_attribute(each, what="derived data") for each in manifest.derived]
+    return []
 
 
 @contextmanager

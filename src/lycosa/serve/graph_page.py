@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
+from lycosa.derived.reading import reading
 from lycosa.errors import UsageError
 from lycosa.explain.why import explain
 from lycosa.lists.index import index_folder, opened_index
@@ -83,6 +84,9 @@ def _read(request: PageRequest, by: str, *, start: str, host: str, kinds: frozen
     state = request.server_state.indexing.prepare(request.folder)
     collection = request.collection
     if by == "mission":
+        for derived in registry.derived_for_graph(collection.mission):
+            with reading(derived, request.folder):  # or it is made in this request
+                pass
         with registry.graph_of(collection) as graph:
             part = read_property_graph(graph, start=start, kinds=kinds, limit=limit)
         for node in part.nodes:

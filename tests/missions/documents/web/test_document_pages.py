@@ -266,6 +266,7 @@ def test_no_document_is_missing_while_the_catalogue_is_made(client: ServeClient,
         for path in _BEING_MADE:
             answer = client.get(f"{PAGES}/{path}")
             assert (answer.status, "retry-after" in answer.headers) == (503, True), path
+        assert client.get("/c/c/graph.json?by=mission").status == 503
         correction = {"url": BROKEN, "field": "title", "value": "Apuntes"}
         assert client.post(f"{PAGES}/correct", correction).status == 503
         assert client.post(f"{PAGES}/decide", {"author": "Luis Gil", "state": "refused"}).status == 503
