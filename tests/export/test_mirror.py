@@ -14,9 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.errors import DiskFull, UsageError
-from lycosa.export.file_types import type_of
-from lycosa.export.mirror import MANIFEST, MirrorCount, MirrorPlan, write_mirror
-from lycosa.export.mirror_paths import MAX_NAME, MAX_PATH, add_suffix, fold, path_of
+from lycosa.export.mirror import (
+    MANIFEST,
+    MAX_NAME,
+    MAX_PATH,
+    MirrorCount,
+    MirrorPlan,
+    add_suffix,
+    fold,
+    path_of,
+    type_of,
+    write_mirror,
+)
 
 HTML = "text/html"
 DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {

@@ -24,7 +24,7 @@ from lycosa.config.setting_docs import describe
 from lycosa.config.settings import Mission, UrlSettings
 from lycosa.config.toml import to_toml
 from lycosa.errors import LycosaError
-from lycosa.export.mirror_paths import path_of
+from lycosa.export.mirror import path_of
 from lycosa.export.page_index import read_index
 from lycosa.fetch import decode, headers
 from lycosa.fetch.robots import Robots

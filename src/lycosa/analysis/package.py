@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from lycosa.disk import make_fault
-from lycosa.export.mirror_paths import add_suffix, fold, path_of
+from lycosa.export.mirror import add_suffix, fold, path_of
 from lycosa.output.atomic_file import whole_file
 from lycosa.output.export_folder import Listing, Place, open_export_folder
 

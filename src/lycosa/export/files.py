@@ -14,9 +14,7 @@ from lycosa.collection.collection import Collection, Page
 from lycosa.collection.listing import RowFilter
 from lycosa.config.settings import Mission
 from lycosa.errors import CollectionError
-from lycosa.export.file_types import type_of
-from lycosa.export.mirror import MirrorCount, write_mirror
-from lycosa.export.mirror_paths import path_of
+from lycosa.export.mirror import MirrorCount, path_of, type_of, write_mirror
 from lycosa.export.page_index import IndexEntry, date_of, write_index
 from lycosa.export.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.output.wording import counted

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from lycosa.disk import make_fault
 from lycosa.errors import CollectionError
-from lycosa.export.file_types import type_of
+from lycosa.export.mirror import type_of
 from lycosa.output.atomic_file import whole_file
 
 __all__ = ["IndexEntry", "date_of", "format_entry", "read_index", "type_of", "write_index"]

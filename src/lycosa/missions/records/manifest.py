@@ -30,7 +30,6 @@ MANIFEST = MissionManifest(
         "impact": "lycosa.missions.records.cli.stories:impact",
     },
     exports=(
-        "lycosa.missions.records.download_cache",
         "lycosa.missions.records.exports",
         "lycosa.missions.records.corpus.options",
     ),

@@ -16,7 +16,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.analysis.selection import Document, Selection
 from lycosa.errors import UsageError
-from lycosa.export.mirror_paths import add_suffix, fold, path_of
+from lycosa.export.mirror import add_suffix, fold, path_of
 from lycosa.missions.xml.closure import NEEDS, Closures, fold_public
 from lycosa.output.export_folder import write_folder
 
