@@ -27,7 +27,7 @@ from support.serve_browser import BrowserView, browsing, viewing
 from support.serve_client import ServeClient, serving
 from support.served_pages import CORE_PAGES, MISSION_PAGES, make_busy_web, make_served
 
-from lycosa.serve.settings import ServeSettings
+from lycosa.serve.server_state import ServeSettings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -12,7 +12,7 @@ from support.serve_browser import browsing, needs_browser, viewing
 from support.serve_client import ServeClient, serving
 
 from lycosa.collection.status import running_crawl
-from lycosa.serve.settings import ServeSettings
+from lycosa.serve.server_state import ServeSettings
 
 pytestmark = needs_browser
 

@@ -14,7 +14,7 @@ from support.make_collection import make_collection
 
 from lycosa.collection.lock import lock
 from lycosa.errors import CollectionError, DiskFull, UsageError
-from lycosa.serve.crawl_processes import is_ours, start_crawl, stop_crawl
+from lycosa.serve.watched_crawls import is_ours, start_crawl, stop_crawl
 
 PAGE = ("https://a.example/", "text/html", b"<title>A</title>")
 
@@ -69,7 +69,7 @@ def test_of_two_that_start_at_once_one_is_told(tmp_path: Path, monkeypatch: pyte
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     holders = iter([0, *[7] * 1000])
-    monkeypatch.setattr("lycosa.serve.crawl_processes.running_crawl", lambda _: next(holders))
+    monkeypatch.setattr("lycosa.serve.watched_crawls.running_crawl", lambda _: next(holders))
     with pytest.raises(CollectionError, match="already runs"):
         start_crawl(folder, [])
 

@@ -11,8 +11,7 @@ from support.looked_at_web import make_looked_at
 from support.serve_client import ServeClient, serving
 
 from lycosa.graph.properties import NodeTable, PropertyGraph, RelationTable
-from lycosa.serve.graph_data import read_property_graph
-from lycosa.serve.graph_layout import lay_out
+from lycosa.serve.graph_data import lay_out, read_property_graph
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from support.mission_webs import make_atlas, make_library
 from support.serve_browser import browsing, expect, needs_browser, viewing
 from support.serve_client import ServeClient, serving
 
-from lycosa.serve.settings import ServeSettings
+from lycosa.serve.server_state import ServeSettings
 
 pytestmark = needs_browser
 

@@ -17,7 +17,7 @@ from support.serve_browser import REBOUND, browsing, needs_browser, viewing
 from support.serve_client import ServeClient, serving
 
 from lycosa.serve.passwords import hash_password
-from lycosa.serve.settings import ServeSettings
+from lycosa.serve.server_state import ServeSettings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -18,12 +18,12 @@ from support.make_collection import make_collection
 from support.serve_client import PageAnswer, ServeClient, serving
 
 from lycosa.errors import UsageError
-from lycosa.serve import mission_pages, other_users, security, server
+from lycosa.serve import mission_pages, security, server
 from lycosa.serve.passwords import FREE_TRIES, PasswordGate, hash_password, is_right, read_password
 from lycosa.serve.routes import ROUTES
 from lycosa.serve.security import BODY_BYTES, TARGET_BYTES
 from lycosa.serve.server import listen
-from lycosa.serve.settings import ServeSettings
+from lycosa.serve.server_state import ServeSettings
 
 PASSWORD = "correct horse battery"
 HASH = hash_password(PASSWORD)
@@ -189,7 +189,7 @@ def test_other_users_of_the_machine_get_nothing(
         return subprocess.run(command, user=nobody, capture_output=True, text=True, check=True, cwd="/").stdout.strip()
 
     if os.getuid():
-        monkeypatch.setattr(other_users.os, "getuid", lambda: 1)
+        monkeypatch.setattr(security.os, "getuid", lambda: 1)
     assert [ask(client.port, path) for path in ("/", "/about.json", "/static/lycosa.js")] == ["403"] * 3
     assert ask(guarded.port, "/login") == "200"
 

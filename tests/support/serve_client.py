@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 from msgspec.structs import replace
 
 from lycosa.serve.server import listen, make_server
-from lycosa.serve.settings import ServeSettings
+from lycosa.serve.server_state import ServeSettings
 
 _PATIENCE_S = 120.0
 

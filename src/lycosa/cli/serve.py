@@ -48,7 +48,7 @@ def serve(
     """
     from lycosa.serve import passwords
     from lycosa.serve.collection_folders import is_utf8
-    from lycosa.serve.settings import ServeSettings, check_tiles
+    from lycosa.serve.server_state import ServeSettings, check_tiles
 
     if hash_password:
         typed = click.prompt("Password", hide_input=True, confirmation_prompt=True)

@@ -1,7 +1,9 @@
 """The form for a new crawl: its fields, checked as `lycosa check` does, and the command line that they make.
 
 Only these fields are taken, and each becomes one option with its value behind an equals sign: what a form brings is
-never more than the value of an option that stands here.
+never more than the value of an option that stands here. A collection may be somebody else's, and one click
+continues it. So the page reads its mission as the crawl would, and starts none that is risky: that names a program,
+or a file out of the served folder.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from starlette.datastructures import QueryParams
 
 from lycosa import urls
 from lycosa.config.loading import load
-from lycosa.config.mission_files import find_mission
+from lycosa.config.mission_files import find_mission, find_own
 from lycosa.config.seeds import read_seeds
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, UsageError
@@ -25,6 +27,27 @@ from lycosa.judge.admission.rules import Rules
 from lycosa.missions import registry
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.translations import Translator, mark
+
+
+def refuse_risky_mission(folder: Path, *, below: Path) -> None:
+    """Refuse the mission of a collection that runs code, or writes a file that is not `below` the served folder."""
+    file = find_own(folder)
+    if file is None:
+        return
+    mission = load(file, check_own=False).mission
+    if mission.quarry or mission.render.browser:
+        raise UsageError(
+            "The mission of this collection runs code of its own, which the page does not start: continue it with"
+            " lycosa crawl --collection."
+        )
+    written = {"keep.mirror": mission.keep.mirror, "keep.index": mission.keep.index, "log.file": mission.log.file}
+    for setting, path in written.items():
+        if path not in ("", "-") and not Path(path).resolve().is_relative_to(below.resolve()):
+            raise UsageError(
+                f"The mission of this collection writes {path[:200]} ({setting}), which is not below the served folder:"
+                " continue it with lycosa crawl --collection."
+            )
+
 
 MOST_SEEDS = 10_000
 _VALUE_CHARS = 500

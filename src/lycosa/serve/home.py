@@ -1,6 +1,10 @@
-"""Home page: the collections below the served folder, how each stands, and the form for a new crawl."""
+"""Pages around the collections: the home page with the form for a new crawl, log-in and log-out, and the page about
+the program, by whose JSON twin a second server recognises the first.
+"""
 
 from __future__ import annotations
+
+import re
 
 from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
@@ -9,8 +13,73 @@ from lycosa.errors import LycosaError
 from lycosa.serve.collection_folders import decode_name, name_of
 from lycosa.serve.collection_summaries import CollectionSummary
 from lycosa.serve.crawl_form import CrawlForm, MissionOffer, check_form, offered_missions, read_form
-from lycosa.serve.crawl_processes import start_crawl
 from lycosa.serve.page_request import NotFound, PageRequest, View, collection_link
+from lycosa.serve.security import COOKIE
+from lycosa.serve.translations import mark
+from lycosa.serve.watched_crawls import start_crawl
+from lycosa.version import __version__
+
+
+class AboutPage(Struct, frozen=True):
+    """The program, and the folder that it shows; to strangers not even that."""
+
+    program: str
+    version: str = ""
+    folder: str = ""
+
+
+def show_about(request: PageRequest) -> View:
+    """The program and its folder."""
+    if request.server_state.gate is not None and not request.session:
+        return View("about.html", AboutPage("lycosa"))
+    return View("about.html", AboutPage("lycosa", __version__, str(request.settings.folder)))
+
+
+#: An address of ours: nothing that a browser could take for another host.
+_OWN_PAGE = re.compile(r"/(?![/\\])[!-~]*")
+
+
+class LoginPage(Struct, frozen=True):
+    """What the page that asks for the password says."""
+
+    problem: str = ""
+    wait_s: int = 0
+    to: str = ""  # the page that was asked for
+
+
+def show_login(request: PageRequest) -> View:
+    """The question for the password."""
+    if request.server_state.gate is None:
+        raise NotFound("No password is asked for.")
+    return View("login.html", LoginPage(to=request.query.get("to", "")))
+
+
+def log_in(request: PageRequest) -> View | Response:
+    """Open a session for the right password; a wrong one makes its address wait."""
+    gate = request.server_state.gate
+    if gate is None:
+        raise NotFound("No password is asked for.")
+    to = request.form.get("to", "")
+    if (wait := gate.wait_s(request.client)) > 0:
+        return View("login.html", LoginPage(mark("Too many wrong passwords."), int(wait) + 1, to), 429)
+    if not gate.try_password(request.client, request.form.get("password", "")):
+        wait = gate.wait_s(request.client)
+        return View("login.html", LoginPage(mark("The password is wrong."), int(wait + 0.99), to), 401)
+    response = RedirectResponse(to if _OWN_PAGE.fullmatch(to) else "/", 303)
+    response.set_cookie(
+        COOKIE, gate.open_session(), httponly=True, samesite="strict", secure=request.settings.secure, path="/"
+    )
+    return response
+
+
+def log_out(request: PageRequest) -> Response:
+    """End the session."""
+    if request.server_state.gate is not None:
+        request.server_state.gate.close_session(request.session)
+    response = RedirectResponse("/login" if request.server_state.gate else "/", 303)
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=request.settings.secure)
+    return response
+
 
 PAGE = 100  # collections on one page
 

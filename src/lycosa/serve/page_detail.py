@@ -1,4 +1,7 @@
-"""Views of one thing: a page with all that is kept of it, a URL with its story, a host with its manners."""
+"""Views of one thing: a page with all that is kept of it, a URL with its story, a host with its manners.
+
+Of a stored page only the first bytes are read, as a few bytes of an archive may become very many.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,43 @@ from lycosa.lists.indexed_query import IndexedQuery
 from lycosa.lists.query import Choice, ListFacet, read_count
 from lycosa.missions import registry
 from lycosa.missions.api import RecordHistory
+from lycosa.parse import Doc, charset, read
 from lycosa.quarry import Quarry
-from lycosa.serve.bounded_reading import decode_start, find_problem, read_start
 from lycosa.serve.link_index import count_inlinks, list_inlinks
 from lycosa.serve.list_page import LABELS
 from lycosa.serve.page_request import NotFound, PageRequest, View
 from lycosa.serve.translations import mark
+
+
+def first_bytes(page: Page, most: int) -> bytes:
+    """The first bytes of a page's content, not more than `most` of them."""
+    found = bytearray()
+    for piece in page.stream():
+        found += piece
+        if len(found) >= most:
+            break
+    return bytes(found[:most])
+
+
+def decode_start(page: Page, most: int) -> str:
+    """The text of the first bytes of a page."""
+    return charset.decode(first_bytes(page, most), charset.resolve_label(page.charset) or "utf-8")
+
+
+def read_start(page: Page, most: int) -> Doc:
+    """The document that the first bytes of a page make."""
+    return read(page.url, page.headers, first_bytes(page, most))
+
+
+def find_problem(page: Page, most: int) -> str:
+    """Why the first bytes of a page cannot be read; empty where they can."""
+    stream = page.stream()
+    for piece in stream:
+        most -= len(piece)
+        if most < 0:
+            return ""
+    return stream.problem
+
 
 _SHOWN_LINKS = 200
 _SHOWN_RECORDS = 50

@@ -23,8 +23,7 @@ from lycosa.collection.collection import Collection
 from lycosa.errors import CollectionError, LycosaError
 from lycosa.missions.web import NotFound, View
 from lycosa.serve.collection_folders import decode_name, refuse_strange_files
-from lycosa.serve.server_state import ServerState
-from lycosa.serve.settings import ServeSettings
+from lycosa.serve.server_state import ServerState, ServeSettings
 from lycosa.serve.translations import Translator
 
 __all__ = ["NotFound", "PageRequest", "PageRoute", "View", "ViewFunction", "collection_link", "twin_path", "with_query"]

@@ -21,8 +21,7 @@ from turbohtml import Document, Element, Namespace, Node, Text
 
 from lycosa import urls
 from lycosa.collection.collection import Collection, Page
-from lycosa.serve.bounded_reading import decode_start, first_bytes, read_start
-from lycosa.serve.page_detail import asked_round, asked_value
+from lycosa.serve.page_detail import asked_round, asked_value, decode_start, first_bytes, read_start
 from lycosa.serve.page_request import NotFound, PageRequest
 
 POLICY = (

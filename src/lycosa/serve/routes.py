@@ -6,17 +6,14 @@ Every GET has a JSON twin: the same path with `.json` behind it, or `index.json`
 from __future__ import annotations
 
 from lycosa.serve import (
-    about,
     crawl_page,
     graph_page,
     home,
     list_page,
-    login,
     overview,
     page_detail,
     query_page,
     replay,
-    search_page,
 )
 from lycosa.serve.mission_pages import MISSION_ROUTES
 from lycosa.serve.page_request import PageRoute
@@ -24,10 +21,10 @@ from lycosa.serve.translations import mark
 
 ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/", home.show_home),
-    PageRoute("/about", about.show_about),
-    PageRoute("/login", login.show_login),
-    PageRoute("/login", login.log_in, method="POST"),
-    PageRoute("/logout", login.log_out, method="POST"),
+    PageRoute("/about", home.show_about),
+    PageRoute("/login", home.show_login),
+    PageRoute("/login", home.log_in, method="POST"),
+    PageRoute("/logout", home.log_out, method="POST"),
     PageRoute("/crawls", home.begin_crawl, method="POST"),
     PageRoute("/c/{name}/", overview.show_collection, label=mark("Overview")),
     PageRoute("/c/{name}/crawl", crawl_page.show_crawl, label=mark("Crawl")),
@@ -41,7 +38,7 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/hosts", list_page.view_of("hosts"), label=mark("Hosts")),
     PageRoute("/c/{name}/records", list_page.view_of("records"), label=mark("Records")),
     PageRoute("/c/{name}/lists/{file}", list_page.download, has_twin=False),
-    PageRoute("/c/{name}/search", search_page.show_search, label=mark("Search")),
+    PageRoute("/c/{name}/search", overview.show_search, label=mark("Search")),
     PageRoute("/c/{name}/page", page_detail.show_page),
     PageRoute("/c/{name}/url", page_detail.show_url, label=mark("Why")),
     PageRoute("/c/{name}/host", page_detail.show_host),

@@ -1,9 +1,13 @@
 """Request guard: which requests are let in, and what a browser may do with the answers.
 
 Another site in the same browser is the adversary: it can let the browser send requests here, rebind its own name to
-loopback, or show our pages in a frame. So the middleware refuses names that are not ours and requests that another site
-caused; endpoints refuse a change without our token; and what the network brought is shown under a policy that runs no
-code but our own files.
+loopback, or show our pages in a frame. So the middleware refuses names that are not ours and requests that another
+site caused; endpoints refuse a change without our token; and what the network brought is shown under a policy that
+runs no code but our own files.
+
+Without a password, who reaches the port may start crawls in the name of who started the server. Other machines do
+not reach it, but every user of this one does. Linux tells to which user a socket belongs (sock_diag(7)); where the
+system does not tell, everybody is let in.
 """
 
 from __future__ import annotations
@@ -11,7 +15,10 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
+import os
 import secrets
+import socket
+import struct
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
@@ -20,8 +27,43 @@ from urllib.parse import urlencode, urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lycosa.serve.other_users import is_other_user
 from lycosa.serve.passwords import PasswordGate
+
+_ROOT = 0  # may do everything anyway, and forwards ports of other systems on this machine
+_SOCK_DIAG = 4  # the protocol of netlink
+_BY_FAMILY = 20  # kind of message, asked and answered
+_REQUEST = 1  # its flag
+_HEADER = struct.Struct("=IHHII")  # length, kind, flags, number, sender
+_SOCKET = struct.Struct("!HH16s16s")  # ports and addresses, as on the network
+_ASKED = struct.Struct(f"=BBxxI{_SOCKET.size}sIII")  # family, protocol, states, socket, interface, cookie
+#: Family, state and timers, socket, interface and cookie, times and queues, user.
+_ANSWERED = struct.Struct(f"=4x{_SOCKET.size}s12x12xI")
+
+
+def is_other_user(client: tuple[str, int], server: tuple[str, int]) -> bool:
+    """Whether a connection is known to be another user's."""
+    found = find_user(client, server)
+    return found is not None and found not in (_ROOT, os.getuid())
+
+
+def find_user(client: tuple[str, int], server: tuple[str, int]) -> int | None:
+    """The user at the client's end of a connection; None where the system does not tell."""
+    try:
+        ends = [ipaddress.ip_address(address) for address, _ in (client, server)]
+        family = socket.AF_INET if ends[0].version == 4 else socket.AF_INET6
+        wanted = _SOCKET.pack(client[1], server[1], *(end.packed for end in ends))
+        asked = _ASKED.pack(family, socket.IPPROTO_TCP, 0xFFFFFFFF, wanted, 0, 0xFFFFFFFF, 0xFFFFFFFF)
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
+            kernel.settimeout(1.0)
+            kernel.send(_HEADER.pack(_HEADER.size + len(asked), _BY_FAMILY, _REQUEST, 1, 0) + asked)
+            answer = kernel.recv(1024)
+        if _HEADER.unpack_from(answer)[1] != _BY_FAMILY:
+            return None
+        found, user = _ANSWERED.unpack_from(answer, _HEADER.size)
+    except (AttributeError, OSError, ValueError, struct.error):
+        return None
+    return int(user) if found == wanted else None
+
 
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"

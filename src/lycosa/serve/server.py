@@ -17,8 +17,7 @@ import uvicorn
 from lycosa.errors import UsageError
 from lycosa.output.plain import printable
 from lycosa.serve.application import make_application
-from lycosa.serve.server_state import ServerState
-from lycosa.serve.settings import ServeSettings, is_loopback
+from lycosa.serve.server_state import ServerState, ServeSettings, is_loopback
 
 _CONNECTIONS = 200
 _HEAD_BYTES = 64 << 10

@@ -1,16 +1,72 @@
-"""Server state: what all requests share and what lasts as long as the server."""
+"""Server state: its settings (what it shows, where it listens, who may come in), and what all requests share and lasts
+as long as the server.
+"""
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
 
+from msgspec import Struct
+
+from lycosa.errors import UsageError
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.collection_summaries import CollectionSummaries
 from lycosa.serve.indexing import Indexing
 from lycosa.serve.passwords import PasswordGate
 from lycosa.serve.security import TokenMaker
-from lycosa.serve.settings import ServeSettings
 from lycosa.serve.watched_crawls import WatchedCrawls
+
+PORT = 8420
+#: What may stand in a policy for browsers: nothing that could end its part.
+_HOST = re.compile(r"[a-z0-9.-]+")
+HOST = "127.0.0.1"
+
+
+class ServeSettings(Struct, frozen=True):
+    """What the server shows, and to whom."""
+
+    folder: Path
+    host: str = HOST
+    port: int = PORT
+    password: str = ""  # as `passwords.hash_password` made it; empty: nobody is asked for one
+    names: tuple[str, ...] = ()  # by which it may be called, beside addresses and localhost
+    crawl_options: tuple[str, ...] = ()  # added to the command line of each crawl that the page starts
+    tiles: str = ""  # address of map tiles, as "https://tiles.example/{z}/{x}/{y}.png"; empty: none are asked for
+    secure: bool = False  # whether browsers reach it over TLS
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs of this machine reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_tiles(address: str) -> str:
+    """An address of map tiles as browsers may ask for them; UsageError where it is none."""
+    if not address:
+        return ""
+    given = f"The address of map tiles is {address[:200]!r}"
+    wanted = "allowed is one like https://tiles.example.org/{z}/{x}/{y}.png"
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise UsageError(f"{given}, which is no address; {wanted}.") from None
+    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(host) or parts.username is not None:
+        raise UsageError(f"{given}; {wanted}, with http or https, a host, and no password.")
+    if lacking := [part for part in ("{z}", "{x}", "{y}") if part not in address]:
+        raise UsageError(f"{given}, without {' and '.join(lacking)}; {wanted}.")
+    origin = f"{parts.scheme}://{host}{f':{port}' if port else ''}"
+    rest = address.partition("://")[2].partition("/")[2]
+    return f"{origin}/{rest}"
 
 
 @dataclass

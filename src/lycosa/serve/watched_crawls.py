@@ -1,18 +1,321 @@
-"""Watched crawls: the figures of the collections that somebody looks at, one reading in two seconds for all who do."""
+"""Crawls beside the server: their processes, how they stand, and one reading in two seconds for all who look on.
+
+Crawls that the page started outlive it and the server, and are stopped by a signal. Nothing here remembers one: the
+lock of its collection says whether it runs, and which process it is. Figures are read by a few cheap queries, so
+that looking on costs a crawl next to nothing: it counts as it goes (tables `stat` and `figure`), and no rows are
+counted here but those of hosts.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
+from lycosa import reasons
+from lycosa.collection import database
 from lycosa.collection.status import running_crawl
-from lycosa.serve.collection_summaries import stamp_of_files
-from lycosa.serve.crawl_figures import CrawlFigures, find_log, read_figures
-from lycosa.serve.rate_history import POINTS, RatePoint, read_rates, spread_evenly
+from lycosa.disk import free_bytes
+from lycosa.errors import CollectionError, DiskFull, UsageError
+from lycosa.model import STATE_NAMES, State
+from lycosa.serve.collection_summaries import (
+    database_bytes,
+    describe_end,
+    modified_at,
+    read_last_run,
+    read_mission_table,
+    stamp_of_files,
+)
+from lycosa.serve.rate_history import LOG, POINTS, RatePoint, last_lines, read_rates, spread_evenly
+
+CONSOLE = "logs/console.log"  # what a crawl says to people, in its collection
+_CONSOLE_BYTES = 1 << 20
+START_S = 10.0  # that a crawl gets to take its collection, or to say why it cannot
+_LOOK_S = 0.05
+_SHOWN_BYTES = 4_000
+
+
+def start_crawl(
+    folder: Path, arguments: Sequence[str], *, options: Sequence[str] = (), seeds: Sequence[str] = ()
+) -> int:
+    """Start `lycosa crawl` for a collection, and return its process; an error with its words where it makes nothing.
+
+    `options` stand before the arguments. `--seeds=-` among these reads the `seeds`, which the list of processes does
+    not show: an address may hold a token.
+    """
+    _refuse_second(folder)
+    is_new = not folder.exists()
+    console = folder / CONSOLE
+    try:
+        console.parent.mkdir(parents=True, exist_ok=True)
+        before = console.stat().st_size if console.exists() else 0
+        if before > _CONSOLE_BYTES:
+            console.unlink()
+            before = 0
+        with open(console, "ab") as output, tempfile.TemporaryFile() as given:
+            given.writelines(f"{seed}\n".encode() for seed in seeds)
+            given.seek(0)
+            started = subprocess.Popen(
+                [sys.executable, "-P", "-m", "lycosa", "crawl", *options, *arguments],
+                stdin=given,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+    except OSError as problem:
+        raise CollectionError(f"A crawl cannot be started in {folder}: {problem.strerror or problem}.") from None
+    threading.Thread(target=started.wait, daemon=True).start()  # or it stays in the table of processes
+    _await_start(started, folder, before=before, is_new=is_new)
+    return started.pid
+
+
+def _refuse_second(folder: Path) -> None:
+    if process := running_crawl(folder):
+        raise CollectionError(f"A crawl already runs there (process {process}): stop it, or wait for it to end.")
+
+
+def _await_start(started: subprocess.Popen[bytes], folder: Path, *, before: int, is_new: bool) -> None:
+    """Wait until a crawl holds its collection, or has ended."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        code = started.poll()
+        if code is not None:
+            said = read_console(folder, since=before)
+            is_made = (folder / "crawl.db").exists()
+            if is_new and not is_made:
+                shutil.rmtree(folder, ignore_errors=True)
+            if code == DiskFull.exit_code and not is_made:
+                raise DiskFull(said or "There is no room left on the disk: make room, then start the crawl again.")
+            if code == UsageError.exit_code or not is_made:  # a setting, a folder: nothing was done
+                _refuse_second(folder)  # somebody else pressed the button in the same moment
+                raise UsageError(said or "The crawl ended at once, and said nothing.")
+            return
+        if running_crawl(folder) == started.pid and (folder / "crawl.db").exists():
+            return
+        time.sleep(_LOOK_S)
+
+
+def stop_crawl(folder: Path) -> int:
+    """Ask the crawl of a collection to end, as Ctrl-C does, and return its process; 0 if none runs."""
+    process = running_crawl(folder)
+    if not process:
+        return 0
+    if not is_ours(process):
+        raise CollectionError(
+            f"Process {process} holds the collection, and it is no lycosa of yours: it has to be stopped where it runs."
+        )
+    try:
+        _interrupt(process, folder)
+    except ProcessLookupError:
+        return 0
+    except PermissionError:
+        raise CollectionError(f"You may not stop process {process}: it belongs to another user.") from None
+    return process
+
+
+def _interrupt(process: int, folder: Path) -> None:
+    """Send SIGINT to the process that holds the collection, and to no other that may have got its number since."""
+    if not hasattr(signal, "pidfd_send_signal"):
+        os.kill(process, signal.SIGINT)
+        return
+    handle = os.pidfd_open(process)
+    try:
+        if running_crawl(folder) == process:  # still, now that the handle cannot mean another one
+            signal.pidfd_send_signal(handle, signal.SIGINT)
+    finally:
+        os.close(handle)
+
+
+def is_ours(process: int) -> bool:
+    """Whether a process is a lycosa of this user; where the system does not tell, the lock is believed."""
+    place = Path("/proc") / str(process)
+    if not Path("/proc/self").exists():
+        return True
+    with contextlib.suppress(OSError):
+        words = (place / "cmdline").read_bytes().split(b"\0")
+        named = any(os.path.basename(word).startswith(b"lycosa") for word in words)
+        return named and place.stat().st_uid == os.getuid()
+    return False
+
+
+def read_console(folder: Path, *, since: int = 0) -> str:
+    """The end of what crawls said to people."""
+    with contextlib.suppress(OSError), open(folder / CONSOLE, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(since, size - _SHOWN_BYTES))
+        return file.read(_SHOWN_BYTES).decode("utf-8", "replace").strip()
+    return ""
+
+
+TOP = 10
+LOG_LINES = 30
+
+_COUNTS = "SELECT state, reason, count FROM stat WHERE count > 0"
+_FIGURES = "SELECT name, key, count FROM figure WHERE name IN ('pages', 'answers', 'stored') AND count > 0"
+_TYPES = "SELECT key, count FROM figure WHERE name = 'type' AND count > 0 ORDER BY count DESC, key LIMIT ?"
+_ROUND = "SELECT round, started FROM round ORDER BY round DESC LIMIT 1"
+_BACKING_OFF = """
+    SELECT name, next_at, delay_s, errors, count(*) OVER () FROM host
+    WHERE delay_s > 0 AND next_at > ? ORDER BY next_at DESC LIMIT ?"""
+
+
+class ReasonCount(Struct, frozen=True):
+    """How many addresses were treated so, and why."""
+
+    reason: str
+    count: int
+    meaning: str = ""
+
+
+class RestingHost(Struct, frozen=True):
+    """A host that is left alone for a while, as it did not answer well."""
+
+    host: str
+    until: float  # Unix time
+    delay_s: float
+    errors: int
+
+
+class CrawlFigures(Struct, frozen=True):
+    """How a crawl stands."""
+
+    at: float
+    state: str  # a key of collection_summaries.STATES
+    why: str  # why it ended
+    process: int
+    round: int
+    round_started: float
+    run_started: float
+    next_round: float
+    pages: int
+    answers: int  # of the round
+    stored: int  # pages of the round, as the page limit counts them
+    page_limit: int  # 0: none
+    urls: int
+    waiting: int
+    states: dict[str, int]
+    reasons: list[ReasonCount]
+    types: dict[str, int]
+    hosts: int
+    resting: list[RestingHost]  # the first few
+    resting_count: int
+    archive_bytes: int
+    database_bytes: int
+    disk_free: int
+    disk_size: int
+    failed_seeds: dict[str, str]  # and why, of the last run
+    log: list[str]
+    console: str  # what it said to people, while it does not run
+
+
+def read_figures(folder: Path) -> CrawlFigures:
+    """The figures of now."""
+    now = time.time()
+    process = running_crawl(folder)
+    connection = database.connect(folder)
+    try:
+        counts = list(database.rows(connection, _COUNTS))
+        figures = {(name, key): count for name, key, count in database.rows(connection, _FIGURES)}
+        types: dict[str, int] = dict(database.rows(connection, _TYPES, [TOP]))
+        ((number, started),) = database.rows(connection, _ROUND)
+        ((hosts,),) = database.rows(connection, "SELECT count(*) FROM host")
+        resting = list(database.rows(connection, _BACKING_OFF, [now, TOP])) if process else []
+        ((archived,),) = database.rows(connection, "SELECT total(size) FROM warc")
+        last_run = read_last_run(connection)
+        failed = {} if process else _failed_seeds(connection)
+    finally:
+        connection.close()
+    states = _sum_states(counts)
+    waiting = states.get(State.PENDING, 0) + states.get(State.WAITING, 0)
+    state, why = describe_end(folder, last_run, running=process, waiting=waiting, round_number=number)
+    free, size = _disk(folder)
+    key = str(number)
+    limit = read_mission_table(folder).get("limits", {})
+    return CrawlFigures(
+        at=now,
+        state=state,
+        why=why,
+        process=process,
+        round=number,
+        round_started=started,
+        run_started=modified_at(folder / "lock") if process else 0.0,
+        next_round=last_run.next_round if last_run and state == "waiting" else 0.0,
+        pages=figures.get(("pages", ""), 0),
+        answers=figures.get(("answers", key), 0),
+        stored=figures.get(("stored", key), 0),
+        page_limit=_page_limit(limit),
+        urls=sum(states.values()),
+        waiting=waiting,
+        states={STATE_NAMES[State(value)]: count for value, count in sorted(states.items())},
+        reasons=_top_reasons(counts),
+        types={mime or "?": count for mime, count in types.items()},
+        hosts=hosts,
+        resting=[RestingHost(*row[:4]) for row in resting],
+        resting_count=resting[0][4] if resting else 0,
+        archive_bytes=int(archived),
+        database_bytes=database_bytes(folder),
+        disk_free=free,
+        disk_size=size,
+        failed_seeds=failed,
+        log=last_lines(find_log(folder), LOG_LINES),
+        console="" if process else read_console(folder),
+    )
+
+
+def find_log(folder: Path) -> Path:
+    """The log of a collection's crawl; the mission may have named another place, which is not looked at."""
+    return folder / LOG
+
+
+def _sum_states(counts: list[database.Row]) -> dict[int, int]:
+    states: dict[int, int] = {}
+    for state, _, count in counts:
+        states[state] = states.get(state, 0) + count
+    return states
+
+
+def _top_reasons(counts: list[database.Row]) -> list[ReasonCount]:
+    by_reason: dict[str, int] = {}
+    for _, reason, count in counts:
+        if reason:
+            by_reason[reason] = by_reason.get(reason, 0) + count
+    best = sorted(by_reason.items(), key=lambda pair: (-pair[1], pair[0]))[:TOP]
+    return [ReasonCount(reason, count, reasons.explain(reason).meaning) for reason, count in best]
+
+
+def _failed_seeds(connection: Any) -> dict[str, str]:
+    """The first seeds that could not be fetched in the last run, and why."""
+    for (text,) in database.rows(connection, "SELECT value FROM meta WHERE key = 'last_run'"):
+        with contextlib.suppress(msgspec.MsgspecError, AttributeError):
+            found = msgspec.json.decode(text).get("seeds", {})
+            return {str(url): str(why) for url, why in list(found.items())[:TOP]}
+    return {}
+
+
+def _page_limit(limits: object) -> int:
+    pages = limits.get("pages", 0) if isinstance(limits, dict) else 0
+    return pages if isinstance(pages, int) and pages > 0 else 0
+
+
+def _disk(folder: Path) -> tuple[int, int]:
+    with contextlib.suppress(OSError):
+        return free_bytes(folder)
+    return 0, 0
+
 
 LOOK_S = 2.0
 _MOST_SAMPLES = 1_800

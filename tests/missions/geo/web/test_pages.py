@@ -17,7 +17,7 @@ from support.serve_client import ServeClient, serving
 
 from lycosa.errors import UsageError
 from lycosa.missions.geo.web import map_drawing
-from lycosa.serve.settings import ServeSettings, check_tiles
+from lycosa.serve.server_state import ServeSettings, check_tiles
 
 PAGE = "/c/atlas/m/geo/"
 
