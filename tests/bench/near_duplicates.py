@@ -20,8 +20,7 @@ from pathlib import Path
 import apsw
 
 from lycosa.collection.collection import Collection
-from lycosa.derived.fingerprint_store import FingerprintStore
-from lycosa.derived.near_duplicates import _Clusters
+from lycosa.derived.near_duplicates import FingerprintStore, _Clusters
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.text.fingerprint import SIZE
 

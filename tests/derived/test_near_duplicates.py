@@ -16,8 +16,7 @@ from support.loopback import Reply, Web
 
 from lycosa import Collection
 from lycosa.collection.status import format_status, read_status
-from lycosa.derived.fingerprint_store import NEAR, FingerprintStore
-from lycosa.derived.near_duplicates import NearDuplicate
+from lycosa.derived.near_duplicates import NEAR, FingerprintStore, NearDuplicate
 
 SITE = "http://a.test"
 FRAME = (

@@ -25,6 +25,7 @@ from lycosa.analysis.plan import PHASES, AnalysisPlan
 from lycosa.analysis.store import COLUMNS, Place, Store
 from lycosa.collection.collection import Collection
 from lycosa.collection.lock import lock
+from lycosa.collection.reading_source import mark_source
 from lycosa.extract.executor_choice import open_executor
 from lycosa.extract.job_runner import Interrupts, JobQueue, Order, make_setup, run_jobs
 from lycosa.extract.messages import ExtractJob, ExtractResult
@@ -248,7 +249,7 @@ class AnalysisQueue:
         self._version = version
         self._places = self._find()
         self._under_way: dict[int, Place] = {}
-        self._mark = f"{version} {_stamp(collection.path / 'crawl.db')} {_stamp(collection.path / 'crawl.db-wal')}"
+        self._mark = f"{version} {mark_source(collection.path)}"
 
     def finish(self) -> None:
         """Record that all pages of the collection are done; forget those that it does not hold any more."""
@@ -306,15 +307,6 @@ class AnalysisQueue:
                 if result.outcome != "strike":
                     del self._under_way[result.key]
                     tally.count(place.url, result.outcome, result.error, [])
-
-
-def _stamp(path: Path) -> str:
-    """Size and time of a file; the same for none and an empty one, which a reader may leave."""
-    try:
-        found = path.stat()
-    except OSError:
-        return "0"
-    return f"{found.st_size}:{found.st_mtime_ns}" if found.st_size else "0"
 
 
 class TaskQueue:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import msgspec
@@ -16,6 +14,7 @@ from lycosa.collection import database
 from lycosa.collection.reading_source import find_shared
 from lycosa.collection.status import LastRun, killed_crawl, running_crawl
 from lycosa.config.toml import parse_tables
+from lycosa.derived.freshness import KeptValues, mark_files
 from lycosa.errors import CollectionError, Damaged, LycosaError
 from lycosa.model import State
 from lycosa.serve.collection_folders import decode_name, refuse_strange_files
@@ -71,8 +70,7 @@ class CollectionSummaries:
     """Reads summaries, and keeps each until the files of its collection change."""
 
     def __init__(self) -> None:
-        self._kept: dict[Path, tuple[object, CollectionSummary]] = {}
-        self._lock = Lock()
+        self._kept = KeptValues[CollectionSummary](_MOST_KEPT)
 
     def read(self, name: str, folder: Path) -> CollectionSummary:
         """The summary of a collection; a problem with it is a part of it."""
@@ -81,21 +79,15 @@ class CollectionSummaries:
             refuse_strange_files(folder)
         except CollectionError as problem:
             return msgspec.structs.replace(unreadable, why=str(problem))
-        stamp = _stamp(folder)
-        with self._lock:
-            kept = self._kept.get(folder)
-        if kept and kept[0] == stamp:
-            return kept[1]
-        try:
-            with limited_time(_SECONDS):
-                summary = read_summary(name, folder)
-        except (ArithmeticError, LookupError, TypeError, ValueError):  # of values that no crawl writes
-            summary = msgspec.structs.replace(unreadable, why=mark("Its database holds what no crawl writes."))
-        with self._lock:
-            if len(self._kept) > _MOST_KEPT:
-                self._kept.clear()
-            self._kept[folder] = stamp, summary
-        return summary
+
+        def read() -> CollectionSummary:
+            try:
+                with limited_time(_SECONDS):
+                    return read_summary(name, folder)
+            except (ArithmeticError, LookupError, TypeError, ValueError):  # of values that no crawl writes
+                return msgspec.structs.replace(unreadable, why=mark("Its database holds what no crawl writes."))
+
+        return self._kept.get(folder, _mark_live(folder), read)
 
 
 def read_summary(name: str, folder: Path) -> CollectionSummary:
@@ -189,33 +181,28 @@ def database_bytes(folder: Path) -> int:
     return sum(_size(folder / f"crawl.db{suffix}") for suffix in ("", "-wal", "-shm"))
 
 
-def _stamp(folder: Path) -> object:
+def _mark_live(folder: Path) -> object:
     """What changes when a collection does; a crawl that runs, here or elsewhere, is asked again every two seconds."""
     running = running_crawl(folder)
     is_live = running or find_shared(folder) is not None
-    return stamp_of_files(folder), running, int(time.time() / 2) if is_live else 0
+    return mark_commits(folder), running, int(time.time() / 2) if is_live else 0
 
 
-def stamp_of_files(folder: Path) -> object:
-    """The state of the files that every commit of a crawl changes."""
-    names = ("crawl.db", "crawl.db-wal", "lock", "lycosa.toml", "logs/crawl.log")
-    return tuple(_state(folder / name) for name in names)
-
-
-def _state(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+def mark_commits(folder: Path) -> str:
+    """The mark of the files that every commit of a crawl changes."""
+    return mark_files(folder, ("crawl.db", "crawl.db-wal", "lock", "lycosa.toml", "logs/crawl.log"))
 
 
 def _size(path: Path) -> int:
-    found = _state(path)
-    return found[1] if found else 0
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def modified_at(path: Path) -> float:
     """When a file was last written, Unix time; 0 where it is not there."""
-    found = _state(path)
-    return found[2] / 1e9 if found else 0.0
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -35,10 +35,10 @@ from lycosa.model import STATE_NAMES, State
 from lycosa.serve.collection_summaries import (
     database_bytes,
     describe_end,
+    mark_commits,
     modified_at,
     read_last_run,
     read_mission_table,
-    stamp_of_files,
 )
 from lycosa.serve.rate_history import LOG, POINTS, RatePoint, last_lines, read_rates, spread_evenly
 
@@ -379,7 +379,7 @@ class _WatchedCrawl:
     def read(self) -> CrawlPage:
         with self._lock:
             now, process = time.monotonic(), running_crawl(self._folder)
-            stamp = process, stamp_of_files(self._folder)
+            stamp = process, mark_commits(self._folder)
             if self._page is not None and process == self._page.figures.process:
                 is_idle = stamp == self._stamp and not self._page.answers_per_s and not self._page.pages_per_s
                 if is_idle or (process and now - self._read_at < LOOK_S * 0.9):
