@@ -27,10 +27,13 @@ NONE = "none"
 class ListDefinition(Struct, frozen=True, kw_only=True):
     """One list, wherever it stands."""
 
-    name: str  # of its files; in JSON, also of its items
+    name: str  # of its files
+    items_name: str = ""  # of its items in JSON; empty: the same
     columns: tuple[str, ...]
     shown: tuple[str, ...]  # of them, where the reader asks for no others
+    lead: str = ""  # what stands before the columns on the page, and leads to the item; empty: nothing does
     facets: tuple[str, ...] = ()
+    unasked: Mapping[str, tuple[str, ...]] = {}  # values of facets where the address has none of them
     keys: Mapping[str, str] = {}  # what can be sorted by, with its type in SQL
     sort: str = ""  # unasked: a key, "-key" for the largest first; empty: as found
     title: str = ""

@@ -65,7 +65,7 @@ class TableQuery(ListQuery):
 
     def _make_counted(self) -> None:
         """Make the table `counted`: sorts of items, and how many fit all that is no filter of a single value."""
-        where, values = _join(self._fit_words(), self._fit_conditions(), self._fit_many(""))
+        where, values = join_conditions(self._fit_words(), self._fit_conditions(), self._fit_many(""))
         columns = [f'{self._column(name)} AS "{name}"' for name in self._single]
         groups = f"GROUP BY {', '.join(str(nth) for nth, _ in enumerate(columns, 1))}" if columns else ""
         self.db.execute(
@@ -79,7 +79,9 @@ class TableQuery(ListQuery):
 
     def _count_facet(self, name: str) -> ListFacet:
         if name in self.one.many:
-            where, values = _join(self._fit_single(), self._fit_words(), self._fit_conditions(), self._fit_many(name))
+            where, values = join_conditions(
+                self._fit_single(), self._fit_words(), self._fit_conditions(), self._fit_many(name)
+            )
             sql = f"""SELECT value, count(*) FROM ({self.one.many[name]}) AS part
                       WHERE part.n IN (SELECT item.n FROM {self.one.items} AS item WHERE {where})"""
         else:
@@ -103,12 +105,16 @@ class TableQuery(ListQuery):
     def _fit_facets(self, skip: str) -> Bound:
         """The filters of single values over `counted`, without that of one facet."""
         chosen = {name: self.choice.filters[name] for name in self._single if name in self.choice.filters}
-        return _join(*(_fit(f'"{name}"', values) for name, values in chosen.items() if name != skip))
+        return join_conditions(*(_fit(f'"{name}"', values) for name, values in chosen.items() if name != skip))
 
     def _fit_single(self) -> Bound:
         """The same over the items, with all of them."""
         chosen = {name: self.choice.filters[name] for name in self._single if name in self.choice.filters}
-        return _join(*(_fit(self._column(name), values) for name, values in chosen.items()))
+        return join_conditions(*(_fit(self._column(name), values) for name, values in chosen.items()))
+
+    def _fit_all(self, skip: str) -> Bound:
+        """All that is chosen, over the items, without the filter of one facet of several values."""
+        return join_conditions(self._fit_single(), self._fit_words(), self._fit_conditions(), self._fit_many(skip))
 
     def _fit_many(self, skip: str) -> Bound:
         """The filters of facets of which an item may have several values, without that of one facet."""
@@ -117,7 +123,7 @@ class TableQuery(ListQuery):
             if name != skip and (wanted := self.choice.filters.get(name)):
                 sql, values = _fit("part.value", wanted)
                 parts.append((f"item.n IN (SELECT part.n FROM ({relation}) AS part WHERE {sql})", values))
-        return _join(*parts)
+        return join_conditions(*parts)
 
     def _fit_conditions(self) -> Bound:
         parts = []
@@ -125,14 +131,14 @@ class TableQuery(ListQuery):
             value = self.choice.conditions.get(name)
             sql = condition.otherwise if value is None else condition.sql
             parts.append((sql, [value] * sql.count("?")))
-        return _join(*parts)
+        return join_conditions(*parts)
 
     def _fit_words(self) -> Bound:
         """Every word stands somewhere in the text of an item."""
         words = fold(self.choice.words).split()[:_MOST_WORDS]
         if not self.one.text:
             return "1", []
-        return _join(*((f"instr({folded(self.one.text)}, ?)", [word]) for word in words))
+        return join_conditions(*((f"instr({folded(self.one.text)}, ?)", [word]) for word in words))
 
     # Items
 
@@ -147,7 +153,9 @@ class TableQuery(ListQuery):
         """Numbers with their keys, in the order that was asked for."""
         key = self._column(self._sorted_by) if self._sorted_by else "item.n"
         way, sign = ("DESC", "<") if self._descends else ("", ">")
-        where, values = _join(self._fit_single(), self._fit_words(), self._fit_conditions(), self._fit_many(""))
+        where, values = join_conditions(
+            self._fit_single(), self._fit_words(), self._fit_conditions(), self._fit_many("")
+        )
         if after is not None:
             where, values = f"{where} AND ({key}, item.n) {sign} (?, ?)", [*values, *after[0]]
         sql = f"""SELECT item.n, {key} FROM {self.one.items} AS item WHERE {where}
@@ -177,7 +185,7 @@ class TableQuery(ListQuery):
         return [found[n] for n in numbers if n in found]
 
 
-def _join(*parts: Bound) -> Bound:
+def join_conditions(*parts: Bound) -> Bound:
     return " AND ".join(sql for sql, _ in parts) or "1", [value for _, values in parts for value in values]
 
 

@@ -97,6 +97,7 @@ class ListView(Struct, frozen=True):
     columns: tuple[str, ...]
     rows: list[list[Any]]  # type: ignore[valid-type]
     entries: list[dict[str, Any]]  # type: ignore[valid-type]
+    lead: ColumnHead | None  # of what stands before the columns
     heads: tuple[ColumnHead, ...]
     facets: tuple[ShownFacet, ...]
     chips: tuple[Chip, ...]
@@ -112,6 +113,7 @@ class ListView(Struct, frozen=True):
     files: dict[str, str]
     all_columns: tuple[tuple[str, str, bool], ...]  # name, label, whether it is shown
     kept: tuple[tuple[str, str], ...]  # what the forms of the page keep of the address
+    is_plain: bool  # nothing narrows it that the address asks for
     is_current: bool
     parts: str  # the template with the macros of its cells
     index: IndexState | None = None
@@ -140,6 +142,8 @@ def show_list(request: PageRequest, one: ListDefinition) -> View | Response:
     query = _read_query(request)
     if isinstance(one, TableList) and one.read_former is not None:
         query = one.read_former(query)
+    is_plain = not any(query.get(name) for name in (*one.filters, "q"))
+    query = {**{name: values for name, values in one.unasked.items() if not any(query.get(name, ()))}, **query}
     choice = read_choice(one, query)
     state = request.server_state.indexing.prepare(request.folder) if isinstance(one, IndexedList) else None
     if state is not None:
@@ -152,11 +156,16 @@ def show_list(request: PageRequest, one: ListDefinition) -> View | Response:
             return View(*one.absent)
         page = found.read(request.collection)
     more = one.more(request) if isinstance(one, TableList) and one.more is not None else {}
-    shown = _make_view(request, one, choice, page, query, is_current=is_current, state=state, more=more)
+    shown = _make_view(
+        request, one, choice, page, query, is_plain=is_plain, is_current=is_current, state=state, more=more
+    )
     if not request.as_json:
         return View("list.html", shown)
     data = {name: value for name, value in structs.asdict(shown).items() if name not in ("entries", "more", "parts")}
-    return View("list.html", {**data, **more, **({one.name: shown.entries} if page.entries else {})})
+    return View(
+        "list.html",
+        {**data, **more, **({one.items_name or one.name: page.entries} if isinstance(one, TableList) else {})},
+    )
 
 
 @contextmanager
@@ -204,6 +213,7 @@ def _make_view(
     page: ListPage,
     query: Mapping[str, Sequence[str]],
     *,
+    is_plain: bool,
     is_current: bool,
     state: IndexState | None,
     more: Mapping[str, Any],
@@ -256,7 +266,8 @@ def _make_view(
         pages=max(1, -(-page.total // choice.limit)),
         columns=page.columns,
         rows=page.rows,
-        entries=page.entries or [dict(zip(page.columns, row, strict=True)) for row in page.rows],
+        entries=page.entries or [{} for _ in page.rows],
+        lead=_head(one, one.lead, label(one.lead), page.sort, address) if one.lead not in ("", *page.columns) else None,
         heads=tuple(_head(one, name, label(name), page.sort, address) for name in page.columns),
         facets=facets,
         chips=tuple(chips),
@@ -270,8 +281,9 @@ def _make_view(
         first_page=address() if page.skipped or choice.after else "",
         here=place,
         files=_file_links(request, one, chosen),
-        all_columns=tuple((name, label(name), name in page.columns) for name in page.all_columns),
+        all_columns=tuple((name, label(name), name in page.columns) for name in page.all_columns if name != one.lead),
         kept=tuple((name, value) for name, values in chosen.items() for value in values if name not in inputs),
+        is_plain=is_plain and not choice.conditions,
         is_current=is_current,
         parts=one.template,
         index=state,

@@ -7,6 +7,7 @@ from pathlib import Path
 from lycosa.missions.manifest import CrawlOption, MissionManifest, SideDatabase, WebPage
 
 _VIEWS = "lycosa.missions.records.web.views"
+_LISTS = "lycosa.missions.records.web.lists"
 
 MANIFEST = MissionManifest(
     name="records",
@@ -51,19 +52,16 @@ MANIFEST = MissionManifest(
         "xquery": "lycosa.missions.records.database.xml_query_process:ask_xquery",
     },
     pages=(
-        WebPage("", f"{_VIEWS}:show_records", "Records", instead_of="records"),
-        WebPage("stories", f"{_VIEWS}:show_stories", "Stories"),
+        WebPage("", f"{_LISTS}:RECORDS", "Records", instead_of="records"),
+        WebPage("stories", f"{_LISTS}:STORIES", "Stories"),
         WebPage("health", f"{_VIEWS}:show_health", "Health"),
         WebPage("readers", f"{_VIEWS}:show_readers", "Readers"),
-        WebPage("alerts", f"{_VIEWS}:show_alerts", "Alerts"),
-        WebPage("outbox", f"{_VIEWS}:show_outbox", "Outbox"),
+        WebPage("alerts", f"{_LISTS}:ALERTS", "Alerts"),
+        WebPage("outbox", f"{_LISTS}:OUTBOX", "Outbox"),
         WebPage("record", f"{_VIEWS}:show_record"),
         WebPage("story", f"{_VIEWS}:show_one_story"),
         WebPage("digest", f"{_VIEWS}:show_digest"),
         WebPage("digest-frame", f"{_VIEWS}:send_digest", has_twin=False),
-        WebPage("records.csv", f"{_VIEWS}:send_csv", has_twin=False),
-        WebPage("records.jsonl", f"{_VIEWS}:send_jsonl", has_twin=False),
-        WebPage("records.parquet", f"{_VIEWS}:send_parquet", has_twin=False),
         WebPage("outbox", f"{_VIEWS}:change_messages", method="POST"),
     ),
     page_histories="lycosa.missions.records.database.store:list_histories",

@@ -34,15 +34,44 @@ def test_records_are_listed_by_facets_words_and_columns(client: ServeClient) -> 
     """The address holds all of it; the order may be that of a field, prices by their amount."""
     whole = client.get(f"{PRESS}/index.json").json
     assert whole["total"] == whole["whole"] == 10 and whole["is_current"]
-    hosts = {value: count for value, count, _ in whole["facets"][0]["values"]}
-    assert hosts == {"faro.newsstand.test": 5, "herald.newsstand.test": 5}
+    facets = {facet["name"]: {value["value"]: value["count"] for value in facet["values"]} for facet in whole["facets"]}
+    assert facets["host"] == {"faro.newsstand.test": 5, "herald.newsstand.test": 5}
     assert client.get(f"{PRESS}/index.json?host=faro.newsstand.test&q=Ebro").json["total"] == 1
     assert client.get(f"{PRESS}/index.json?q=100%25").json["total"] == 0
     tools = client.get(f"{SHOP}/index.json?sort=-price&columns=price&columns=name").json
     prices = [float(row["values"][0].split()[0]) for row in tools["records"]]
     assert prices == sorted(prices, reverse=True) and tools["columns"] == ["price", "name"]
+    assert [row[0] for row in tools["rows"]] == [row["values"][0] for row in tools["records"]]
     assert client.get(f"{SHOP}/?sort=%40rules").status == 400
     assert client.get(f"{SHOP}/?sort=no%22such%27field").status == 200
+
+
+@pytest.mark.parametrize("sort", ["changed", "-changed", "url", "-title", "found", "-found", "section", "-place"])
+def test_a_cursor_leads_through_all_records(client: ServeClient, sort: str) -> None:
+    """Each comes once, also those without the field that is sorted by, in the order of one long page."""
+    whole = [row["id"] for row in client.get(f"{PRESS}/index.json?sort={sort}").json["records"]]
+    found, after = [], ""
+    for number in range(1, 6):
+        page = client.get(f"{PRESS}/index.json?sort={sort}&limit=3&after={after}").json
+        assert page["page"] == number
+        numbered = client.get(f"{PRESS}/index.json?sort={sort}&limit=3&page={number}").json["records"]
+        assert page["records"] == numbered or number == 5
+        found += [row["id"] for row in page["records"]]
+        if not (after := page["next"]):
+            break
+    assert found == whole and len(found) == 10
+
+
+def test_what_is_chosen_can_be_taken_away(client: ServeClient) -> None:
+    """Each value of a facet and the words, one by one."""
+    query = "host=faro.newsstand.test&host=herald.newsstand.test&q=Ebro"
+    twin = client.get(f"{PRESS}/index.json?{query}").json
+    assert {chip["value"] for chip in twin["chips"]} == {"faro.newsstand.test", "herald.newsstand.test", "Ebro"}
+    text = client.get(f"{PRESS}/?{query}").text
+    for chip in twin["chips"]:
+        left = client.get(chip["address"].replace("/records/?", "/records/index.json?")).json["chips"]
+        assert {each["value"] for each in left} == {each["value"] for each in twin["chips"] if each != chip}
+        assert chip["address"].replace("&", "&amp;") in text
 
 
 def test_the_selection_leaves_as_a_file(client: ServeClient) -> None:
@@ -142,7 +171,8 @@ def test_where_readers_are_looked_for_is_told(client: ServeClient, served: Path)
 def test_alerts_show_the_difference(client: ServeClient) -> None:
     """What went and what came."""
     told = client.get(f"{SHOP}/alerts.json").json
-    assert told["alerts"] == ["prices"] and len(told["items"]) == 4
+    alerts = next(facet for facet in told["facets"] if facet["name"] == "alert")
+    assert [value["value"] for value in alerts["values"]] == ["prices"] and len(told["items"]) == 4
     page = client.get(f"{SHOP}/alerts?alert=prices").text
     assert "<del>40 in stock</del>" in page and "<ins>38 in stock</ins>" in page
     assert client.get(f"{SHOP}/alerts.json?alert=other").json["items"] == []

@@ -5,28 +5,26 @@ Which readers file a crawl was given is not kept: `readers.toml` in the collecti
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
 from lycosa.errors import LycosaError, UsageError
-from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog
-from lycosa.missions.records.alerts.settings import Alert, read_alerts
+from lycosa.missions.records.alerts.settings import read_alerts
 from lycosa.missions.records.delivery import Outbox
-from lycosa.missions.records.delivery.outbox import hide_secrets
 from lycosa.missions.records.readers import ReadersFile, load_readers
 from lycosa.missions.records.reports.digest import DigestStore
 from lycosa.missions.records.reports.digest_output import gather_data
 from lycosa.missions.records.reports.report_file import load_report
 from lycosa.missions.records.web.current_store import changed_store, has_table, shown_store
+from lycosa.missions.web import WebRequest
 
 NAME = "readers.toml"
 #: Changes that the preview of a digest looks at, the newest ones.
 PREVIEWED = 1_000
-MOST_ALERTS = 200
-MOST_MESSAGES = 500
-_STATES = ("waiting", "given up", "sent", "dropped")
 
 
 class ShownReader(Struct, frozen=True):
@@ -66,39 +64,6 @@ class DigestPreview(Struct, frozen=True):
     new: int
     is_current: bool
     looked_at: int  # so many of the newest changes, as there are more; 0: all
-
-
-class AlertPage(Struct, frozen=True):
-    """What was told, the newest first."""
-
-    alerts: tuple[str, ...]
-    chosen: str
-    items: tuple[AlertItem, ...]
-    watched: tuple[Alert, ...]
-    problem: str
-    is_full: bool
-
-
-class ShownMessage(Struct, frozen=True):
-    """A message of the outbox; where a webhook leads is shown without its secrets."""
-
-    number: int
-    state: str
-    channel: str
-    to: str
-    subject: str
-    queued_at: float
-    tries: int
-    due_at: float
-    reason: str
-
-
-class OutboxPage(Struct, frozen=True):
-    """Messages by their state."""
-
-    state: str
-    counts: dict[str, int]
-    messages: tuple[ShownMessage, ...]
 
 
 def find_readers(collection: Collection) -> Path | None:
@@ -183,41 +148,14 @@ def write_digest(collection: Collection, name: str) -> str:
         return report.write(gather_data(report, digests.make(reader, newest=PREVIEWED), digests), "html")
 
 
-def list_alerts(collection: Collection, chosen: str = "", *, limit: int = MOST_ALERTS) -> AlertPage:
-    """What was told by all alerts, or by one."""
-    watched: tuple[Alert, ...] = ()
-    problem = ""
-    if find_readers(collection) is not None:
-        try:
-            watched = tuple(read_alerts(_load(collection)))
-        except LycosaError as error:
-            problem = str(error)
-    names: tuple[str, ...] = ()
-    items: tuple[AlertItem, ...] = ()
-    with shown_store(collection) as (store, _):
-        if has_table(store, "alert_item"):
-            names = tuple(name for (name,) in store.rows("SELECT DISTINCT alert FROM alert_item ORDER BY alert"))
-            items = tuple(AlertLog(store).items([chosen] if chosen else None, limit=limit))
-    return AlertPage(names, chosen, items, watched, problem, len(items) >= limit)
-
-
-def list_outbox(collection: Collection, state: str = "", *, limit: int = MOST_MESSAGES) -> OutboxPage:
-    """The messages in a state; without one those that wait or were given up."""
-    if state and state not in _STATES:
-        raise UsageError(f"state is {state[:40]!r}; allowed: {', '.join(_STATES)}.")
-    with shown_store(collection) as (store, _):
-        if not has_table(store, "delivery_message"):
-            return OutboxPage(state, {}, ())
-        counts = dict(store.rows("SELECT state, count(*) FROM delivery_message GROUP BY state"))
-        wanted = [state] if state else ["waiting", "given up"]
-        sql = f"""SELECT id, state, channel, receiver, subject, queued_at, tries, due_at, reason FROM delivery_message
-                  WHERE state IN ({", ".join("?" * len(wanted))}) ORDER BY id DESC LIMIT ?"""
-        rows = store.rows(sql, [*wanted, limit])
-        messages = tuple(
-            ShownMessage(number, now, channel, hide_secrets(to), subject, queued, tries, due, reason)
-            for number, now, channel, to, subject, queued, tries, due, reason in rows
-        )
-    return OutboxPage(state, counts, messages)
+def tell_watched(request: WebRequest) -> Mapping[str, Any]:
+    """What the readers file watches, and what is wrong with it."""
+    collection = request.collection
+    try:
+        watched = read_alerts(_load(collection)) if find_readers(collection) is not None else ()
+    except LycosaError as error:
+        return {"watched": (), "problem": str(error)}
+    return {"watched": watched, "problem": ""}
 
 
 def change_outbox(collection: Collection, action: str, numbers: list[str]) -> int:

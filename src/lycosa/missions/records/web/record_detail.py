@@ -18,7 +18,7 @@ from lycosa.missions.records.settings import RecordsSettings
 from lycosa.missions.records.site_description import is_described, read_description
 from lycosa.missions.records.stories.catalogue import story_of
 from lycosa.missions.records.web.current_store import has_table, shown_store
-from lycosa.missions.records.web.record_list import show_value, title_of
+from lycosa.missions.records.web.lists import show_value, title_of
 from lycosa.missions.web import NotFound
 from lycosa.parse import charset
 
