@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.lists.definition import OpenTable, TableList
+from lycosa.lists.definition import ListCondition, OpenTable, TableList
 from lycosa.missions.web import mark
 from lycosa.missions.xml.closure import GRAMMARS, quote
 from lycosa.missions.xml.quarry import Xml
@@ -23,10 +23,10 @@ _ITEM = f"""id AS n, id, url, kind, bytes, root, namespace, {VALIDITY} AS validi
             well_formed, host"""
 #: How many documents are checked against each schema.
 _USED = """
-CREATE TEMP TABLE used AS
+CREATE TEMP TABLE used (schema INTEGER PRIMARY KEY, uses INTEGER);
+INSERT INTO used
     SELECT root.value AS schema, count(*) AS uses FROM document
-    JOIN grammar ON grammar.id = document.schema, json_each(grammar.roots) AS root GROUP BY 1;
-CREATE UNIQUE INDEX temp.used_by ON used (schema)"""
+    JOIN grammar ON grammar.id = document.schema, json_each(grammar.roots) AS root GROUP BY 1"""
 _GROUPS = """
 CREATE TEMP TABLE found_group AS
     SELECT row_number() OVER () AS n, cluster, collection AS name, count(*) AS documents, total(bytes) AS bytes
@@ -74,7 +74,6 @@ _LABELS = {
     "missing": mark("Missing"),
     "well_formed": mark("Well-formed"),
     "uses": mark("Uses the namespace"),
-    "group": mark("Collection"),
 }
 _KEYS = {
     "url": "TEXT",
@@ -93,7 +92,7 @@ DOCUMENTS = TableList(
     labels=_LABELS,
     columns=_COLUMNS,
     shown=("url", "kind", "root", "validity", "closure", "bytes"),
-    facets=("kind", "validity", "closure", "host", "namespace", "uses", "group"),
+    facets=("kind", "validity", "closure", "host", "namespace", "uses"),
     keys=_KEYS,
     sort="url",
     numbers=frozenset({"bytes", "closure_size", "missing"}),
@@ -101,9 +100,12 @@ DOCUMENTS = TableList(
     open=_open(),
     absent=NOT_ANALYSED,
     items=f"(SELECT {_ITEM} FROM document WHERE {FAMILY})",
-    many={
-        "uses": "SELECT document AS n, value FROM facet WHERE name = 'uses'",
-        "group": f"SELECT document AS n, cluster || '{BETWEEN}' || collection AS value FROM membership",
+    many={"uses": "SELECT document AS n, value FROM facet WHERE name = 'uses'"},
+    conditions={
+        "group": ListCondition(
+            label=mark("Collection"),
+            sql=f"item.n IN (SELECT document FROM membership WHERE cluster || '{BETWEEN}' || collection = ?)",
+        )
     },
     text="item.url",
     flags=frozenset({"well_formed"}),
