@@ -232,29 +232,17 @@ def read_question(text: str) -> Question:
     where, values, words = "", [], []
     kinds: list[str] = []
     for found in _PART.finditer(text.replace("\0", " ")):  # which ends a text of FTS5
-        minus, name, phrase, bare = found.groups()
-        word = phrase if phrase is not None else bare
-        if name and name not in FILTERS and phrase is None:  # http://…, or a prefix: ordinary words
-            if near := get_close_matches(name, FILTERS, 1, cutoff=0.75):
-                hint = f'did you mean {near[0]}:? As a word it stands in quotation marks: "{name}:{bare}"'
-                raise UsageError(f"There is no filter {name}: ({hint}).")
-            name, word = "", f"{name}:{bare}"
-        elif name and name not in FILTERS:
-            raise UsageError(f"There is no filter {name}:; there is {', '.join(f'{each}:' for each in FILTERS)}.")
-        if name in ("kind", "host", "ns", "url"):
-            where += f" AND {'NOT ' if minus else ''}{_WHERE[name]}"
-            if name == "host":
-                word = urls.host_pattern(word)
-            elif name == "kind":
-                word = word.lower()
-                kinds += [] if minus else [word]
+        is_unwanted, is_phrase = bool(found[1]), found[3] is not None
+        name, word = _read_part(found)
+        if name in _WHERE:
+            word = _fit_filter(name, word)
+            where += f" AND {'NOT ' if is_unwanted else ''}{_WHERE[name]}"
             values.append(word.replace("[", "[[]"))
-        else:
-            term = _match(word, {"element": "names", "title": "title"}.get(name or "", ""), quoted=phrase is not None)
-            if not term:
-                continue
-            (unwanted if minus else match).append(term)
-            if not name and not minus:
+            if name == "kind" and not is_unwanted:
+                kinds.append(word)
+        elif term := _match(word, _COLUMNS.get(name, ""), quoted=is_phrase):
+            (unwanted if is_unwanted else match).append(term)
+            if not name and not is_unwanted:
                 words.append(word)
     if unwanted and not match:
         raise UsageError("What is unwanted (-word) goes with words that are wanted.")
@@ -264,6 +252,26 @@ def read_question(text: str) -> Question:
     return Question(query, where, tuple(values), tuple(words), tuple(kinds))
 
 
+def _read_part(found: re.Match[str]) -> tuple[str, str]:
+    """The filter that a part of a question names, or none, and the word that goes with it."""
+    _, name, phrase, bare = found.groups()
+    if not name or name in FILTERS:
+        return name or "", phrase if phrase is not None else bare
+    if phrase is not None:
+        raise UsageError(f"There is no filter {name}:; there is {', '.join(f'{each}:' for each in FILTERS)}.")
+    if near := get_close_matches(name, FILTERS, 1, cutoff=0.75):
+        hint = f'did you mean {near[0]}:? As a word it stands in quotation marks: "{name}:{bare}"'
+        raise UsageError(f"There is no filter {name}: ({hint}).")
+    return "", f"{name}:{bare}"  # http://…, or a prefix: ordinary words
+
+
+def _fit_filter(name: str, word: str) -> str:
+    """The word of a filter as the index has it."""
+    return urls.host_pattern(word) if name == "host" else word.lower() if name == "kind" else word
+
+
+#: Where the words of these filters are looked for.
+_COLUMNS = {"element": "names", "title": "title"}
 _WHERE = {
     "kind": "doc.kind GLOB ?",
     "host": "doc.host GLOB ?",

@@ -1,10 +1,13 @@
 """Rules asked again: every rule of a collection's mission, in the order of the crawl, with its verdict on a URL.
 
 The rules are the crawl's own (`judge/admission/rules.py`, `fetch/robots.py`), fed with what the collection holds: all
-its seeds, its trap counters, the robots.txt that was fetched. Nothing is counted and nothing is fetched.
+its seeds, its trap counters, the robots.txt that was fetched. Nothing is counted and nothing is fetched. What an
+address was worth, and which missions want it, is worked out in the same way.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -12,15 +15,130 @@ from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
+from lycosa.errors import UsageError
+from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.robots import Robots, robots_from_answer
 from lycosa.frontier.contract import BARRED
 from lycosa.frontier.partitions import host_key
 from lycosa.judge.admission.fetch_rules import PAGE_LIMIT, FetchRules
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
-from lycosa.model import State, Target, Verdict
+from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance
+from lycosa.model import State, Target, Verdict, WeightUpdate
 from lycosa.quarry import Quarry, url_judge
 from lycosa.reasons import explain
+
+if TYPE_CHECKING:
+    from lycosa.collection.collection import Collection
+    from lycosa.model import Link
+    from lycosa.parse import Doc
+from lycosa.collection.collection import Collection
+from lycosa.parse import Doc
+from lycosa.quarry import QuarryUnion, name_of
+
+
+def find_wanting(
+    collection: Collection, mission: Mission, row: dict[str, Any], *, quarry: Quarry | None
+) -> dict[str, str]:
+    """By mission, why it wanted a URL; empty where one mission alone is hunted for, or none of them asked for it."""
+    if "," not in mission.hunted:
+        return {}
+    try:
+        quarry = quarry or load_quarry(mission)
+    except UsageError:  # `why` tells everything else
+        return {}
+    if not isinstance(quarry, QuarryUnion):
+        return {}
+    page = collection.page_at(row["n"])
+    if page is not None:
+        doc = page.doc
+        return {name_of(part): f"it is {kind}" for part in quarry.parts if (kind := part.recognise(doc))}
+    parent = collection.page_at(row["parent"]) if row["parent"] else None
+    return _find_proposals(quarry, parent.doc, mission, row["url"]) if parent is not None else {}
+
+
+def _find_proposals(quarry: QuarryUnion, doc: Doc, mission: Mission, url: str) -> dict[str, str]:
+    """Who sees a link on the page where the URL was found, or thinks most of the one that stands there."""
+    resolver = urls.Resolver(urls.Cleaner(mission.urls))
+
+    def leads_there(href: str) -> bool:
+        return resolver.resolve(href, doc.base) == url
+
+    found = {
+        name_of(part): f"it sees a link there: {link.kind}"
+        for part in quarry.parts
+        for link in part.links(doc)
+        if leads_there(link.href)
+    }
+    link = next((link for link in doc.links if leads_there(link.href)), None)
+    if found or link is None:
+        return found
+    scores = {name_of(part): part.score(link, doc) for part in quarry.parts}
+    best = max(scores.values())
+    return {name: f"it gives the link a score of {score:g}" for name, score in scores.items() if score == best > 0}
+
+
+class Score(Struct):
+    """The higher, the sooner; equal scores go in the order of their finding."""
+
+    value: float
+    order: str  # bfs, dfs, best
+    rule: str  # in words: how this order scores
+    parts: dict[str, float]  # by name; of `best` those that the quarry gives
+
+
+def explain_score(collection: Collection, mission: Mission, row: dict[str, Any], *, quarry: Quarry | None) -> Score:
+    """Explain a stored score; a quarry's parts are worked out anew from the page that the link stands on."""
+    value, order = row["score"] or 0.0, mission.order
+    if order == "bfs":
+        return Score(value, order, "the fewer links from a seed, the sooner", {"links from a seed": row["depth"]})
+    if order == "dfs":
+        return Score(value, order, "the newest page's links first, in their order on it", {"time of finding": value})
+    if is_steered(mission):
+        return _explain_policy(collection, mission, row)
+    rule = "the highest score first, as the mission scores the link"
+    if not row["parent"]:
+        return Score(value, order, rule, {})
+    if quarry is None and mission.hunted:
+        try:
+            quarry = load_quarry(mission)
+        except UsageError as error:
+            return Score(value, order, f"{rule}; its parts are not known: {error}", {})
+    link_and_doc = _find_link(collection, mission, row, quarry) if quarry is not None else None
+    return Score(value, order, rule, dict(quarry.explain(*link_and_doc)) if quarry is not None and link_and_doc else {})
+
+
+def _explain_policy(collection: Collection, mission: Mission, row: dict[str, Any]) -> Score:
+    """The score that the policy would give now, by what it noted of the URL and has learned since."""
+    rule = f"the highest score first, by the policy {mission.policy.name}"
+    rows = collection.rows("SELECT lore, host.name FROM url JOIN host USING (host) WHERE n = ?", [row["n"]])
+    policy_data, host = next(rows, (b"", ""))
+    try:
+        policy = make_policy(mission, make_relevance(mission))
+    except UsageError as error:
+        return Score(row["score"] or 0.0, "best", f"{rule}; its parts are not known: {error}", {})
+    learned = collection.rows("SELECT key, weight, energy FROM lesson") if policy.learns else ()
+    policy.load_lessons([WeightUpdate(*row) for row in learned])
+    if policy.learns and policy_data:
+        promise = policy.promise(row["score"], host, policy_data=policy_data)
+        rule = f"{rule}: {promise:.3f} by what it knows now, as log-odds"
+    return Score(row["score"] or 0.0, "best", rule, dict(policy.explain(policy_data, host)))
+
+
+def _find_link(
+    collection: Collection, mission: Mission, row: dict[str, Any], quarry: Quarry
+) -> tuple[Link, Doc] | None:
+    """The link that led to the URL, on the stored page where it was found."""
+    page = collection.page_at(row["parent"])
+    if page is None:
+        return None
+    resolver = urls.Resolver(urls.Cleaner(mission.urls))
+    doc = page.doc
+    for link in (*doc.links, *quarry.links(doc)):
+        if resolver.resolve(link.href, doc.base) == row["url"]:
+            return link, doc
+    return None
+
 
 _TO_BE_FETCHED = (State.PENDING, State.WAITING)
 #: Refusals that come after the rules of an address have let it pass.

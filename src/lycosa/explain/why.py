@@ -18,10 +18,8 @@ from lycosa.collection.graph import InLink
 from lycosa.collection.status import running_crawl
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
-from lycosa.explain import score
 from lycosa.explain.address import AddressForms, read_address, spellings
-from lycosa.explain.rules_again import Discovered, RulesAgain, Ruling
-from lycosa.explain.wanting import find_wanting
+from lycosa.explain.rules_again import Discovered, RulesAgain, Ruling, Score, explain_score, find_wanting
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
@@ -197,7 +195,7 @@ class Why(Struct, omit_defaults=True):
     at: float  # when this was asked
     fate: UrlFate | None  # None: never seen
     rules: list[Ruling]
-    score: score.Score | None
+    score: Score | None
     path: list[PathStep]  # from a seed to the URL
     path_cut: int  # 1 if it is longer than that
     queue: Queue | None
@@ -234,7 +232,7 @@ class _Explainer:
         rules = rules_again.judge(url, finding)
         queue = self._queue(row) if row and row["state"] == State.PENDING else None
         path, cut = self._path(row) if row else ([], 0)
-        parts = score.explain(self._collection, mission, row, quarry=self._quarry) if row else None
+        parts = explain_score(self._collection, mission, row, quarry=self._quarry) if row else None
         return Why(
             address=address,
             url=url,

@@ -10,7 +10,7 @@ takes a minute.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -262,29 +262,49 @@ def _page_node(collection: Collection, url: str, n: int) -> GraphNode:
 
 def read_hosts(index: ListIndex, *, start: str, limit: int, by_domain: bool) -> GraphPart:
     """Hosts or registered domains: those around a start, or those with most links between them."""
-    name = domain_of if by_domain else str
-    most_edges = min(MOST_EDGES, 10 * limit)  # of those, one sees something
+    edges, is_cut = _find_host_edges(index, start=start, limit=limit, by_domain=by_domain)
+    sums = _add_up(edges, domain_of if by_domain else str)
+    if start and by_domain:
+        near = {start, *(end for pair in sums if start in pair for end in pair)}
+        sums = Counter({pair: count for pair, count in sums.items() if near.issuperset(pair)})
+    places, kept, is_more = _keep_strongest(sums, start=start, limit=limit)
+    if start and not kept and not _knows_host(index, start, below=by_domain):
+        return GraphPart([], [], False)
+    kind = "domain" if by_domain else "host"
+    return _finish([GraphNode(each, each, kind) for each in places], kept, is_cut or is_more)
+
+
+def _find_host_edges(index: ListIndex, *, start: str, limit: int, by_domain: bool) -> tuple[list[Any], bool]:
+    """The links between hosts that a drawing begins with, and whether there are more."""
     if start and not by_domain:
-        edges, is_cut = _hosts_around(index, start, limit)
-    elif by_domain:
+        return _hosts_around(index, start, limit)
+    if by_domain:
         sql = "SELECT source, target, links FROM host_edge WHERE source <> target ORDER BY links DESC LIMIT ?"
         strongest: list[Any] = index.db.execute(sql, (_SUMMED,)).fetchall()
-        edges, is_cut = strongest, len(strongest) >= _SUMMED
-    else:
-        edges, is_cut = _strongest_hosts(index, limit)
+        return strongest, len(strongest) >= _SUMMED
+    return _strongest_hosts(index, limit)
+
+
+def _add_up(edges: Iterable[Any], name: Callable[[str], str]) -> Counter[tuple[str, str]]:
+    """The links between the names of hosts."""
     sums: Counter[tuple[str, str]] = Counter()
     for source, target, count in edges:
         if (pair := (name(source), name(target))) and pair[0] != pair[1]:
             sums[pair] += count
-    if start and by_domain:
-        near = {start, *(end for pair in sums if start in pair for end in pair)}
-        sums = Counter({pair: count for pair, count in sums.items() if near.issuperset(pair)})
+    return sums
+
+
+def _keep_strongest(
+    sums: Counter[tuple[str, str]], *, start: str, limit: int
+) -> tuple[dict[str, int], list[GraphEdge], bool]:
+    """The places of nodes, their strongest edges as far as there is room, and whether some were left out."""
+    most_edges = min(MOST_EDGES, 10 * limit)  # of those, one sees something
     places: dict[str, int] = {start: 0} if start else {}
     kept: list[GraphEdge] = []
+    is_cut = False
     for (source, target), count in sums.most_common():
         if len(places) >= limit and len(kept) >= most_edges:
-            is_cut = True
-            break
+            return places, kept, True
         fresh = (source not in places) + (target not in places)
         if len(places) + fresh > limit or (len(kept) >= most_edges and not fresh):
             is_cut = True
@@ -292,10 +312,7 @@ def read_hosts(index: ListIndex, *, start: str, limit: int, by_domain: bool) -> 
         for end in (source, target):
             places.setdefault(end, len(places))
         kept.append(GraphEdge(places[source], places[target], count))
-    if start and not kept and not _knows_host(index, start, below=by_domain):
-        return GraphPart([], [], False)
-    kind = "domain" if by_domain else "host"
-    return _finish([GraphNode(each, each, kind) for each in places], kept, is_cut)
+    return places, kept, is_cut
 
 
 def _knows_host(index: ListIndex, host: str, *, below: bool) -> bool:

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lycosa.cli.main import program
-from lycosa.collection.file_sources import FileSource, ImportLimits
+from lycosa.collection.file_import import FileSource, ImportLimits
 
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 FILES = {
