@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from lycosa.missions.geo.describe import describe
 from lycosa.missions.geo.recognise import endpoint_inference, kinds, service_hints
-from lycosa.missions.geo.recognise.catalogue_paging import CataloguePaging
+from lycosa.missions.geo.recognise.answers import CataloguePaging
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry

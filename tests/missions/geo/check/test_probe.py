@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lycosa.missions.geo.check.check_outcome import OUTCOMES, judge_description, judge_probe
+from lycosa.missions.geo.check.check_run import OUTCOMES, judge_description, judge_probe
 from lycosa.missions.geo.check.probe import Probe, has_probe, make_probe
 from lycosa.missions.geo.check.tiles import fill_search, find_tile, project
 from lycosa.missions.geo.describe.describe import describe_service

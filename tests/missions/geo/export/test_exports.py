@@ -24,8 +24,8 @@ from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.missions.geo.export import coastline, geojson, iso, stac
 from lycosa.missions.geo.export.map_page import write_map
 from lycosa.missions.geo.inventory.inventory import DescriptionSource, Layer, ServiceEntry, ServiceInventory
-from lycosa.missions.geo.languages import name_language, write_language
 from lycosa.missions.geo.model import LayerItem, Service
+from lycosa.missions.geo.vocabulary import name_language, write_language
 from lycosa.parse import read
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\x00\x1b[31m&\ud800"

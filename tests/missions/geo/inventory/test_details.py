@@ -8,7 +8,7 @@ import pytest
 from support.loopback import Reply, Web, html
 
 from lycosa import Collection
-from lycosa.missions.geo.describe.details import read_details
+from lycosa.missions.geo.describe.describe import read_details
 from lycosa.missions.geo.inventory.inventory import ServiceInventory
 from lycosa.missions.geo.recognise.service_hints import find_hints
 from lycosa.parse import read

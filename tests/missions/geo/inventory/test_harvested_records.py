@@ -13,7 +13,7 @@ from support.loopback import Reply, Web, html
 from lycosa import Collection
 from lycosa.cli.main import main
 from lycosa.missions.geo.describe.metadata_records import MetadataRecord, read_records
-from lycosa.missions.geo.inventory.harvested_records import COLUMNS
+from lycosa.missions.geo.inventory.listing import COLUMNS
 from lycosa.parse import read
 
 CSW = """<csw:Capabilities xmlns:csw="http://www.opengis.net/cat/csw/2.0.2" xmlns:ows="http://www.opengis.net/ows"

@@ -12,12 +12,12 @@ from support.loopback import Reply, Web, html
 
 from lycosa import Collection, crawl
 from lycosa.cli.main import main
-from lycosa.missions.geo.check.check_outcome import judge_description
+from lycosa.missions.geo.check.check_run import judge_description
 from lycosa.missions.geo.inventory import service_state
 from lycosa.missions.geo.inventory.identity import Trait, agree, endpoint_key, group, is_same, local_name, service_key
 from lycosa.missions.geo.inventory.inventory import ServiceEntry, ServiceInventory
 from lycosa.missions.geo.inventory.listing import LAYERS, SERVICES, ServiceFilter, list_services, summarise
-from lycosa.missions.geo.recognise.exception_report import ExceptionReport, read_exception_report
+from lycosa.missions.geo.recognise.answers import ExceptionReport, read_exception_report
 from lycosa.model import State
 from lycosa.parse import read
 from lycosa.politeness import single_requests

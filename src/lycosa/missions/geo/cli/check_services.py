@@ -132,7 +132,7 @@ def check_services(
     lycosa check-services --period 24 --quiet
     """
     from lycosa.collection.collection import Collection
-    from lycosa.missions.geo.check.check_outcome import OUTCOMES
+    from lycosa.missions.geo.check.check_run import OUTCOMES
     from lycosa.missions.geo.inventory.listing import ServiceFilter
 
     if outcome and outcome not in OUTCOMES:
@@ -330,7 +330,7 @@ def _write_differences(found: Iterable[Difference], shown: _Shown, *, span: tupl
 
 def _write_rounds(collection: Collection, form: str | None, output: str) -> None:
     from lycosa.missions.geo.check.check_history import CheckHistory
-    from lycosa.missions.geo.check.check_outcome import OUTCOMES
+    from lycosa.missions.geo.check.check_run import OUTCOMES
     from lycosa.output.table import write
 
     history: CheckHistory = CheckHistory(collection.path, write=False)

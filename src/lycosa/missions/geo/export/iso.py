@@ -20,8 +20,8 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.missions.geo.bounds import Box
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry
-from lycosa.missions.geo.languages import write_language
 from lycosa.missions.geo.model import LayerItem, Service
+from lycosa.missions.geo.vocabulary import write_language
 
 if TYPE_CHECKING:
     Element = Any

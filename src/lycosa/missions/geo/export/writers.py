@@ -127,11 +127,11 @@ def write_layers(collection: Collection, target: str, options: ListingOptions) -
     "metadata", "the records of catalogues that were read, as a list", options=MetadataOptions, heading=_HEADING
 )
 def write_metadata(collection: Collection, target: str, options: MetadataOptions) -> Written:
-    from lycosa.missions.geo.inventory import harvested_records
+    from lycosa.missions.geo.inventory import listing
 
     with collection.snapshot(), opened(target, options.format) as (out, chosen):
-        rows = harvested_records.list_records(collection, host=host_pattern(options.host))
-        columns = harvested_records.COLUMNS
+        rows = listing.list_records(collection, host=host_pattern(options.host))
+        columns = listing.COLUMNS
         if chosen == "table":
             at = [columns.index(name) for name in _SHORT["metadata"]]
             count = write(([row[i] for i in at] for row in rows), _SHORT["metadata"], out, form=chosen)

@@ -29,8 +29,8 @@ from lycosa.missions.geo.inventory.identity import (
     service_key,
 )
 from lycosa.missions.geo.model import DIRECTORY, MAX_LIST, LayerItem, Service
+from lycosa.missions.geo.recognise.answers import ExceptionReport
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, is_unreachable, strip_request
-from lycosa.missions.geo.recognise.exception_report import ExceptionReport
 from lycosa.model import State
 
 QUARRY = "geo"

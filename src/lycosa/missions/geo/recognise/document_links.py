@@ -18,8 +18,8 @@ from lycosa import urls
 from lycosa.missions.geo.describe import json_services
 from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.missions.geo.describe.metadata_records import ROOTS
-from lycosa.missions.geo.recognise import map_configuration, page_scan, thredds
-from lycosa.missions.geo.recognise.catalogue_paging import CataloguePaging
+from lycosa.missions.geo.recognise import map_files, page_scan
+from lycosa.missions.geo.recognise.answers import EXCEPTION_ROOTS, CataloguePaging
 from lycosa.missions.geo.recognise.endpoint_inference import (
     GUESSES,
     ServiceHint,
@@ -33,7 +33,6 @@ from lycosa.missions.geo.recognise.endpoint_inference import (
     ogc_endpoint,
     strip_request,
 )
-from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS
 from lycosa.missions.geo.recognise.kinds import strip_json
 from lycosa.missions.geo.recognise.page_scan import propose, with_origin
 from lycosa.missions.geo.vocabulary import SERVICES, VERSIONS
@@ -120,8 +119,8 @@ def read_xml(doc: Doc, kind: str | None, paging: CataloguePaging | None = None) 
         hints = [*_read_exception_report(doc, name)]
     elif (name in ROOTS or name in _CONTEXTS) and _NEEDED.get(name, b"") in doc.body:
         hints = [*_read_metadata(doc, name, paging)]
-    elif root is not None and root.namespace == thredds.NAMESPACE:
-        hints = [*islice(thredds.read_catalogue(doc), _MAX_LISTED)]
+    elif root is not None and root.namespace == map_files.THREDDS:
+        hints = [*islice(map_files.read_catalogue(doc), _MAX_LISTED)]
     else:
         hints = page_scan.read_addresses(doc)
     return list({(hint.service, hint.url): hint for hint in reversed(hints)}.values())[::-1][:_MAX_LISTED]
@@ -410,13 +409,13 @@ def read_json(doc: Doc, kind: str | None) -> list[ServiceHint]:
         return list(_read_directory(doc))[:_MAX_LISTED]
     if family.startswith(("ogcapi:", "stac:")):
         return list(_read_api(doc, family))[:_MAX_LISTED]
-    held = map_configuration.decode_objects(doc)
+    held = map_files.decode_objects(doc)
     if held is None:
         return page_scan.read_script(doc)
     if isinstance(held, dict) and ("openapi" in held or "swagger" in held):
         return list(_read_definition(held, doc.base))
     found = page_scan.ScanHints(doc, _MAX_LISTED)
-    for hint in (*map_configuration.read_objects(held, doc.base), *page_scan.read_script(doc, configured=0)):
+    for hint in (*map_files.read_objects(held, doc.base), *page_scan.read_script(doc, configured=0)):
         found.add(hint)
     return found.hints
 

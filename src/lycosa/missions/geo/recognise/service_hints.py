@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from itertools import islice
+
 from lycosa import urls
-from lycosa.missions.geo.recognise import document_links, manuals, page_scan, qgis_files
-from lycosa.missions.geo.recognise.catalogue_paging import CataloguePaging
+from lycosa.missions.geo.recognise import document_links, map_files, page_scan
+from lycosa.missions.geo.recognise.answers import EXCEPTION_ROOTS, CataloguePaging
 from lycosa.missions.geo.recognise.endpoint_inference import ServiceHint, is_unreachable
-from lycosa.missions.geo.recognise.exception_report import EXCEPTION_ROOTS
 from lycosa.missions.geo.recognise.kinds import recognise
 from lycosa.model import Link
-from lycosa.parse import Doc
+from lycosa.parse import Doc, read
+
+_MAX_LINKS = 5_000
+#: An address that is broken at the end of a line goes on where a part of it ends, or where the next line begins one.
+_BROKEN = re.compile(
+    r"(https?://[^\s<>\"]{4,300}[?&=_%-])\n(?=[\w/?&=%.])"
+    r"|(https?://[^\s<>\"]{4,300}/)\n(?=[\w.-]{1,60}[/?&=])"
+    r"|(https?://[^\s<>\"]{4,300})\n(?=[/?&][\w/])"
+)
+
+
+def read_manual(doc: Doc) -> list[ServiceHint]:
+    """The services that a PDF names; none where it is not read."""
+    if doc.pdf is None:
+        return []
+    joined = doc.text
+    for _ in range(3):  # an address of four lines
+        joined = _BROKEN.sub(lambda found: found[1] or found[2] or found[3], joined)
+    said = "\n".join((*islice(doc.pdf.links(), _MAX_LINKS), joined))
+    plain = read(doc.url, {"content-type": "text/plain; charset=utf-8"}, said.encode("utf-8", "replace"))
+    return page_scan.read_addresses(plain)
+
 
 #: What the kind of an inferred link begins with; the rest is the rule, which `lycosa why` shows.
 PREFIX = "geo: "
@@ -30,9 +53,9 @@ def _read(doc: Doc, kind: str | None, paging: CataloguePaging | None) -> list[Se
         # What a server says to a request that it does not understand, in a few words.
         said = document_links.ask_next_kind(doc.url) if len(doc.body) < _BARE_BYTES else []
         return said or page_scan.read_page(doc)
-    if qgis_files.is_qgis(doc):
+    if map_files.is_qgis(doc):
         found = page_scan.ScanHints(doc)
-        found.extend(qgis_files.read_qgis(doc))
+        found.extend(map_files.read_qgis(doc))
         return found.hints
     kind = kind or recognise(doc)
     if doc.kind == "xml" or doc.kind == "feed":
@@ -40,7 +63,7 @@ def _read(doc: Doc, kind: str | None, paging: CataloguePaging | None) -> list[Se
     if doc.kind == "json":
         return [*document_links.read_json(doc, kind), *_go_home(doc, kind)]
     if doc.kind == "pdf":
-        return manuals.read_manual(doc)
+        return read_manual(doc)
     if doc.kind == "text":
         return page_scan.read_script(doc) if "script" in doc.mime else page_scan.read_addresses(doc)
     return []
