@@ -5,8 +5,8 @@ links are followed, by its `schema` what a page gives: `rules` find the text of 
 data, the tag `algebra`), `converters` make values of it. Pages of sites that nobody described are read by `article`,
 which asks `main_text` and `calendar_words`.
 
-The records that came of it go through `database` (`refresh`, `matching`, `writer`: which record is known again, what
+The records that came of it go through `database` (`record_refresh`, `writer`: which record is known again, what
 changed) to whoever asks it: `stories` (what several media tell), `alerts` and `reports` (what is new for those in the
 `readers` file, by their `interests`), which `delivery` sends; `health` (fields that are found no more), `corpus`
-(texts). `learning` writes schemas from examples. `plugin` is the door for all of it.
+(texts). `learning` writes schemas from examples. `manifest` is the door for all of it.
 """

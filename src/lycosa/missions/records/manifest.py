@@ -48,8 +48,8 @@ MANIFEST = MissionManifest(
     fill_template="lycosa.missions.records.reports.report_file:fill_report",
     record_changes="lycosa.missions.records.record_changes:write_record_changes",
     query_languages={
-        "xpath": "lycosa.missions.records.database.xml_query_process:ask_xpath",
-        "xquery": "lycosa.missions.records.database.xml_query_process:ask_xquery",
+        "xpath": "lycosa.missions.records.database.xml_queries:ask_xpath",
+        "xquery": "lycosa.missions.records.database.xml_queries:ask_xquery",
     },
     pages=(
         WebPage("", f"{_LISTS}:RECORDS", "Records", instead_of="records"),
@@ -68,7 +68,7 @@ MANIFEST = MissionManifest(
     side_databases=(
         SideDatabase(
             "records.db",
-            merge="lycosa.missions.records.database.merge:merge_records",
+            merge="lycosa.missions.records.database.store:merge_records",
             query_name="stored",
             prepare="lycosa.missions.records.health:refresh_and_watch",
         ),

@@ -268,7 +268,7 @@ def test_a_refresh_that_is_killed_is_continued(tmp_path: Path) -> None:
     extract(folder, {str(n): [("a", {"n": n})] for n in range(300)})
     code = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from lycosa.missions.records.database import refresh, writer, open_store\n"
+        "from lycosa.missions.records.database import record_refresh as refresh, writer, open_store\n"
         "refresh._BATCH = 50; done = 0; write = writer.VersionWriter.write\n"
         "def count(*a):\n    global done; done += 1; write(*a)\n"
         "    if done == 120: os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -12,8 +12,7 @@ from lxml import etree
 
 from lycosa.errors import UsageError
 from lycosa.missions.records.database.model import NewRecord, StoredRecord
-from lycosa.missions.records.database.xml_reader import read_xml
-from lycosa.missions.records.database.xml_writer import xml_parts
+from lycosa.missions.records.database.record_xml import read_xml, xml_parts
 
 _SCALARS = (
     st.none()

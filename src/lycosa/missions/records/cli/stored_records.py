@@ -85,8 +85,8 @@ def import_records(file: str, collection: str) -> None:
     from pathlib import Path
 
     from lycosa.collection.collection import Collection
+    from lycosa.missions.records.database.record_xml import read_xml
     from lycosa.missions.records.database.store import open_store
-    from lycosa.missions.records.database.xml_reader import read_xml
 
     path = Path(file)
     with Collection(collection) as source, open_store(source) as store:

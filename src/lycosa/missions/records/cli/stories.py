@@ -36,7 +36,7 @@ def stories(
     from lycosa.collection.collection import Collection
     from lycosa.missions.records.database import open_store
     from lycosa.missions.records.stories.listing import show_story, write_stories
-    from lycosa.missions.records.stories.refresh import refresh_stories
+    from lycosa.missions.records.stories.story_refresh import refresh_stories
 
     if least_hosts < 1:
         raise UsageError(f"--least-hosts is a number from 1 on; found {least_hosts}.")
@@ -80,7 +80,7 @@ def impact(query: tuple[str, ...], collection: str, output: str) -> None:
     from lycosa.collection.collection import Collection
     from lycosa.missions.records.database import open_store
     from lycosa.missions.records.stories.impact import find_stories, measure_impact, write_impact
-    from lycosa.missions.records.stories.refresh import refresh_stories
+    from lycosa.missions.records.stories.story_refresh import refresh_stories
 
     check_ending(output, ("html", "htm", "json"))
     words = " ".join(query).strip()

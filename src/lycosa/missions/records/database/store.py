@@ -16,7 +16,6 @@ from lycosa.collection.collection import Collection
 from lycosa.derived.store import write_transaction
 from lycosa.errors import CollectionError
 from lycosa.missions.api import RecordHistory
-from lycosa.missions.records.database.matching import FreshRecord
 from lycosa.missions.records.database.model import (
     Cause,
     NewRecord,
@@ -26,9 +25,9 @@ from lycosa.missions.records.database.model import (
     What,
     compare_fields,
 )
-from lycosa.missions.records.database.refresh import refresh_records
+from lycosa.missions.records.database.record_refresh import refresh_records
 from lycosa.missions.records.database.tables import NAME, open_in, records_errors
-from lycosa.missions.records.database.writer import RecordOrigin, VersionWriter, encode_data
+from lycosa.missions.records.database.writer import FreshRecord, RecordOrigin, VersionWriter, encode_data
 from lycosa.urls import host_of
 
 _COLUMNS = (
@@ -307,3 +306,32 @@ def _rules_of(tables: Mapping[str, Any], kind: str, category: str, data: Mapping
         if data.get(field) is not None and isinstance(place, int) and 0 <= place < len(rules):
             found[field] = rules[place]
     return found
+
+
+#: What was imported there, and where it went from there; the rest comes with the pages.
+_IMPORTED = """EXISTS (SELECT 1 FROM version WHERE version.record = known_records.id AND version.cause = 'import')"""
+
+
+def merge_records(into: Path, source: Path, *, name: str) -> list[str]:
+    """Bring imported records and the rules of earlier versions along, as often as it is called."""
+    with open_store(source, refresh=False) as theirs, open_store(into) as ours:
+        counts = ours.put(_imported(theirs), source=name)
+        for version, tables in theirs.rows("SELECT version, tables FROM description"):
+            ours.describe(version, msgspec.json.decode(tables, type=dict[str, Any]))
+    total = sum(counts.values())
+    return [f"{total:,} imported records of {name} were brought along."] if total else []
+
+
+def _imported(store: RecordStore) -> Iterator[NewRecord]:
+    for record in store.records(where=_IMPORTED):
+        yield NewRecord(
+            kind=record.kind,
+            url=record.url,
+            data=record.data,
+            key=record.key,
+            quarry=record.quarry,
+            fetched_at=record.fetched_at,
+            warc=record.warc,
+            offset=record.offset,
+            rules_version=record.rules_version,
+        )

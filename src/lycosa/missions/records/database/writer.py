@@ -1,16 +1,20 @@
-"""Records into versions: what a page gives now is compared with what it gave before, and the difference is kept."""
+"""Records into versions: what a page gives now is compared with what it gave before, and the difference is kept.
+
+Before that a record is known again: which of those that a page had before is which of those that it has now. Beside it,
+on how many of the pages a field is found is added up as they are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import apsw
 import msgspec
 from msgspec import Struct
 
-from lycosa.missions.records.database.matching import FreshRecord, KnownRecord, give_keys, match_records
-from lycosa.missions.records.database.model import Cause, What, compare_fields
+from lycosa.missions.records.database.model import Cause, What, compare_fields, public_fields
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 _to_json = msgspec.json.Encoder().encode
@@ -138,3 +142,172 @@ class VersionWriter:
 def encode_data(data: dict[str, Any]) -> str:
     """Data as the JSON that the database holds."""
     return _to_json(data).decode()
+
+
+_KEY_CHARS = 500
+#: The key of a record without one of its own: its place among those of its kind on the page.
+_PLACE = "#"
+
+
+class FreshRecord(Struct):
+    """A record that an extraction gave, and its text as JSON."""
+
+    kind: str
+    text: str
+    data: dict[str, Any]
+    key: str = ""
+
+
+class KnownRecord(Struct):
+    """A record that the database has, and its newest version with data."""
+
+    id: int
+    kind: str
+    key: str
+    gone: bool
+    version: int
+    number: int
+    text: str
+    data: dict[str, Any]
+
+
+def give_keys(records: Sequence[FreshRecord]) -> None:
+    """Give each record its key: what its rules say, else its first value where those differ, else its place."""
+    kinds: dict[str, list[FreshRecord]] = defaultdict(list)
+    for record in records:
+        kinds[record.kind].append(record)
+    for same in kinds.values():
+        keys = [_own_key(record.data) for record in same]
+        if len(same) == 1:
+            same[0].key = keys[0]
+            continue
+        if not all(keys):
+            keys = [first_value(record.data) for record in same]
+        counts = Counter(keys)
+        for place, (record, key) in enumerate(zip(same, keys, strict=True), 1):
+            record.key = key if key and counts[key] == 1 else f"{_PLACE}{place}"
+
+
+def _own_key(data: Mapping[str, Any]) -> str:
+    """What the rules say that a record is known by: `@key`, a value or several."""
+    given = data.get("@key")
+    values = given if isinstance(given, list) else [given]
+    return " | ".join(_as_text(value) for value in values if value is not None)[:_KEY_CHARS]
+
+
+def first_value(data: Mapping[str, Any]) -> str:
+    """The value of the first field, if it is a plain one."""
+    value = next(iter(public_fields(data).values()), None)
+    return "" if value is None or isinstance(value, list | dict) else _as_text(value)[:_KEY_CHARS]
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else _to_json(value).decode()
+
+
+def match_records(
+    fresh: Sequence[FreshRecord], known: Sequence[KnownRecord]
+) -> tuple[list[tuple[FreshRecord, KnownRecord | None]], list[KnownRecord]]:
+    """Each new record with the one that it was before, or None; and those that are not there any more."""
+    pairs: dict[int, KnownRecord] = {}
+    left = {record.id: record for record in known}
+
+    def pair(key_of_fresh: Any, key_of_known: Any) -> None:
+        wanted: dict[Any, list[KnownRecord]] = defaultdict(list)
+        for known_one in left.values():
+            wanted[key_of_known(known_one)].append(known_one)
+        for n, record in enumerate(fresh):
+            key = key_of_fresh(record) if n not in pairs else None
+            if key is not None and wanted.get(key):
+                found = wanted[key].pop(0)
+                pairs[n] = found
+                del left[found.id]
+
+    pair(
+        lambda record: (record.kind, record.key) if not record.key.startswith(_PLACE) else None,
+        lambda record: (record.kind, record.key),
+    )
+    if left and len(pairs) < len(fresh):
+        pair(lambda record: (record.kind, record.text), lambda record: (record.kind, record.text))
+        pair(lambda record: (record.kind, record.key), lambda record: (record.kind, record.key))
+        pair(
+            lambda record: (record.kind, value) if (value := first_value(record.data)) else None,
+            lambda record: (record.kind, first_value(record.data)),
+        )
+        _pair_only_ones(fresh, pairs, left)
+    return [(record, pairs.get(n)) for n, record in enumerate(fresh)], list(left.values())
+
+
+def _pair_only_ones(fresh: Sequence[FreshRecord], pairs: dict[int, KnownRecord], left: dict[int, KnownRecord]) -> None:
+    """A page that had one record of a kind and has one of it now: it is the same, unless its rules say otherwise."""
+    totals = Counter(record.kind for record in fresh)
+    present: dict[str, list[KnownRecord]] = defaultdict(list)
+    for known in left.values():
+        if not known.gone and "@key" not in known.data:
+            present[known.kind].append(known)
+    for n, record in enumerate(fresh):
+        if n in pairs or totals[record.kind] > 1 or "@key" in record.data:
+            continue
+        candidates = present.get(record.kind, [])
+        if len(candidates) == 1:
+            pairs[n] = candidates[0]
+            del left[candidates[0].id]
+
+
+_ADD_PAGES = """
+INSERT INTO health VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET pages = pages + excluded.pages, at = max(at, excluded.at)"""
+_ADD_FOUND = """
+INSERT INTO field_health VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET found = found + excluded.found"""
+_Key = tuple[int, str, str, str]
+
+
+class HealthTally:
+    """Counts of pages and fields since the last flush."""
+
+    def __init__(self, database: apsw.Connection) -> None:
+        self._database = database
+        self._pages: Counter[_Key] = Counter()
+        self._found: dict[tuple[_Key, str], float] = {}
+        self._at: dict[_Key, float] = {}
+
+    def count(
+        self, origin: RecordOrigin, host: str, fresh: Sequence[FreshRecord], known: Sequence[KnownRecord]
+    ) -> None:
+        """Count one page: what it gives now, and kinds that it gave before and does not any more."""
+        kinds: dict[str, list[Mapping[str, Any]]] = {}
+        for record in fresh:
+            kinds.setdefault(record.kind, []).append(record.data)
+        areas = {kind: str(records[0].get("@range") or host) for kind, records in kinds.items()}
+        for former in known:
+            if former.kind not in kinds:
+                kinds[former.kind] = []
+                areas[former.kind] = str(former.data.get("@range") or host)
+        for kind, records in kinds.items():
+            key = (origin.round, origin.rules_version, kind, areas[kind])
+            self._pages[key] += 1
+            self._at[key] = max(self._at.get(key, 0.0), origin.at)
+            for data in records:
+                for name, value in data.items():
+                    if not name.startswith("@") and has_value(value):
+                        self._found[key, name] = self._found.get((key, name), 0.0) + 1 / len(records)
+
+    def forget(self, round_: int, rules_version: str) -> None:
+        """Drop what was counted in a round by rules that read all pages anew."""
+        for table in ("health", "field_health"):
+            self._database.execute(
+                f"DELETE FROM {table} WHERE round = ? AND rules_version = ?", (round_, rules_version)
+            )
+
+    def flush(self) -> None:
+        """Write the counts, within the transaction of what was counted."""
+        self._database.executemany(_ADD_PAGES, [(*key, pages, self._at[key]) for key, pages in self._pages.items()])
+        self._database.executemany(_ADD_FOUND, [(*key, name, found) for (key, name), found in self._found.items()])
+        self._pages.clear()
+        self._found.clear()
+        self._at.clear()
+
+
+def has_value(value: Any) -> bool:
+    """Whether a field holds anything."""
+    return value is not None and value not in ("", [], {})

@@ -1,21 +1,32 @@
-"""Queries over the XML form of records: XPath over each record by itself, XQuery over all of them as one document."""
+"""Queries over the XML form of records: XPath over each record by itself, XQuery over all of them as one document.
+
+Neither lxml nor Saxon can be interrupted while it evaluates: they run in a process of their own, which the kernel ends
+when its time is over, so that a query that has no end costs its time and one sentence, and Ctrl-C ends any.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Iterator
-from typing import Any
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Literal
 
+import msgspec
 from lxml import etree
 from msgspec.structs import replace
 
+from lycosa.collection.collection import Collection
 from lycosa.errors import LycosaError, UsageError
+from lycosa.extras import need
 from lycosa.missions.records.database.model import StoredRecord
-from lycosa.missions.records.database.store import RecordStore
-from lycosa.missions.records.database.xml_writer import record_xml, xml_parts
+from lycosa.missions.records.database.record_xml import record_xml, xml_parts
+from lycosa.missions.records.database.store import RecordStore, open_store
 from lycosa.output.table import Value
 from lycosa.output.wording import counted
+from lycosa.process import apart
+from lycosa.process.limits import Limits
 
 Answer = tuple[tuple[str, ...], Iterator[tuple[Value, ...]]]
 
@@ -112,3 +123,46 @@ def find_xquery(store: RecordStore, query: str) -> Answer:
         except PySaxonApiError as problem:
             raise UsageError(f"The XQuery cannot be run: {' '.join(str(problem).split())}.") from None
     return ("value",), iter([(value,) for value in values])
+
+
+MAX_QUERY = 10_000
+_FINDERS = {"xpath": find_xpath, "xquery": find_xquery}
+
+
+class XmlQuery(msgspec.Struct, frozen=True):
+    """A query on its way to the process."""
+
+    folder: str
+    language: Literal["xpath", "xquery"]
+    text: str
+
+
+def ask_xpath(collection: Collection, query: str, *, seconds: float = 0.0) -> Answer:
+    """What a path finds in each record, with the record's page; of a condition, the records of which it holds."""
+    return _ask(XmlQuery(str(collection.path), "xpath", query), seconds=seconds)
+
+
+def ask_xquery(collection: Collection, query: str, *, seconds: float = 0.0) -> Answer:
+    """What an XQuery finds in all records: they are the document, /records/KIND."""
+    need("saxonche", extra="xquery", what="XQuery")
+    return _ask(XmlQuery(str(collection.path), "xquery", query), seconds=seconds)
+
+
+def _ask(query: XmlQuery, *, seconds: float) -> Answer:
+    if len(query.text) > MAX_QUERY:
+        raise UsageError(f"The query has {len(query.text):,} characters; allowed: {MAX_QUERY:,}.")
+    return apart.query(find, query, Limits(timeout_s=seconds), prepare=open_records)
+
+
+def open_records(query: XmlQuery) -> tuple[RecordStore, XmlQuery]:
+    """The store that a query asks; within the process."""
+    return open_store(Path(query.folder)), query
+
+
+def find(asked: tuple[RecordStore, XmlQuery]) -> Iterator[tuple[str | int | float | None, ...]]:
+    """The names of the columns, then rows; within the process."""
+    store, query = asked
+    with closing(store):
+        columns, rows = _FINDERS[query.language](store, query.text)
+        yield columns
+        yield from rows  # type: ignore[misc]

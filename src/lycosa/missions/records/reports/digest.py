@@ -36,7 +36,7 @@ from lycosa.missions.records.interests import InterestMatch, flatten, match_inte
 from lycosa.missions.records.readers import Reader
 from lycosa.missions.records.reports.template_engine import web_address
 from lycosa.missions.records.stories import Story, read_story, refresh_stories
-from lycosa.missions.records.stories.tables import ensure_tables
+from lycosa.missions.records.stories.story_refresh import ensure_tables
 
 MAX_SUMMARY = 320
 MAX_TEXT = 200_000

@@ -8,6 +8,6 @@ from lycosa.missions.records.stories.catalogue import (
     read_story,
     stories,
 )
-from lycosa.missions.records.stories.refresh import refresh_stories
+from lycosa.missions.records.stories.story_refresh import refresh_stories
 
 __all__ = ["CompletedRecord", "Story", "complete", "list_stories", "read_story", "refresh_stories", "stories"]

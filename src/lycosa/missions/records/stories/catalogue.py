@@ -25,8 +25,7 @@ from lycosa.missions.records.stories.features import (
     kind_of,
     read_features,
 )
-from lycosa.missions.records.stories.refresh import load_frequencies
-from lycosa.missions.records.stories.tables import StoryReason, ensure_tables
+from lycosa.missions.records.stories.story_refresh import StoryReason, ensure_tables, load_frequencies
 from lycosa.text.fingerprint import cut_runs, hash_text, read_lines
 from lycosa.text.fold import fold
 

@@ -16,9 +16,8 @@ import apsw
 from msgspec import Struct
 
 from lycosa.derived.store import write_transaction
-from lycosa.missions.records.database.health_tally import HealthTally
 from lycosa.missions.records.database.model import Cause, What
-from lycosa.missions.records.database.writer import RecordOrigin, VersionWriter
+from lycosa.missions.records.database.writer import HealthTally, RecordOrigin, VersionWriter
 from lycosa.urls import host_of
 
 #: Pages between two commits.
