@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import re2
 from msgspec import Struct
 
-from lycosa.missions.records.algebra.patterns import compile_pattern
+from lycosa.missions.records.guards import compile_pattern
 from lycosa.text.fold import fold
 
 Bound = int | float | date | datetime

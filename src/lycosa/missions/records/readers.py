@@ -24,9 +24,9 @@ from lycosa.config.mission_table import Place
 from lycosa.config.spelling import nearest
 from lycosa.config.toml import find_lines, parse_tables
 from lycosa.errors import UsageError
-from lycosa.missions.records.algebra.patterns import compile_pattern
 from lycosa.missions.records.delivery import MailSettings, WebhookSettings
 from lycosa.missions.records.delivery.message import is_mailbox
+from lycosa.missions.records.guards import compile_pattern
 from lycosa.missions.records.interests import (
     AllOf,
     AnyOf,

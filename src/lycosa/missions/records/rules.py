@@ -22,7 +22,7 @@ from lycosa.missions.records.algebra import Piece, PieceSet, TaggedPage, parse_e
 from lycosa.missions.records.algebra.expression import take_of
 from lycosa.missions.records.algebra.page import WorkExceeded
 from lycosa.missions.records.algebra.tag_row import TagRow
-from lycosa.missions.records.xpath_guard import XPathGuard
+from lycosa.missions.records.guards import XPathGuard
 from lycosa.parse import Doc, charset
 
 _SOUGHT = 40

@@ -24,7 +24,7 @@ from msgspec import Struct, field
 
 from lycosa.config.toml import find_lines
 from lycosa.errors import LycosaError, UsageError
-from lycosa.missions.records.algebra.patterns import compile_pattern
+from lycosa.missions.records.guards import compile_pattern
 from lycosa.missions.records.rules import Rule, RuleMatch, RuleScope, SourceMap, SourcePlace, parse_rule
 from lycosa.parse import Doc
 

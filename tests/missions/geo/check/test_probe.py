@@ -7,8 +7,7 @@ import json
 import pytest
 
 from lycosa.missions.geo.check.check_run import OUTCOMES, judge_description, judge_probe
-from lycosa.missions.geo.check.probe import Probe, has_probe, make_probe
-from lycosa.missions.geo.check.tiles import fill_search, find_tile, project
+from lycosa.missions.geo.check.probe import Probe, fill_search, find_tile, has_probe, make_probe, project
 from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.parse import Doc, read
 from lycosa.politeness.single_requests import Reply

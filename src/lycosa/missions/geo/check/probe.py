@@ -1,11 +1,14 @@
 """Probe: the smallest request that shows whether a service works. A description flows in, one address flows out.
 
 A map of 64 × 64 pixels, one feature, one tile, one record, the description of one coverage, process or sensor: what a
-client would request, and what a server answers without effort. This module sends nothing itself.
+client would request, and what a server answers without effort. Templates of tiles and searches are filled for it. This
+module sends nothing itself.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -13,16 +16,148 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.missions.geo.bounds import CRS84, Box
-from lycosa.missions.geo.check import tiles
-from lycosa.missions.geo.describe.json_services import read_object, words
+from lycosa.missions.geo.bounds import CRS84, GEOGRAPHIC, MERCATOR, Box
+from lycosa.missions.geo.describe.json_services import Table, numbers, read_object, table, tables, word, words
 from lycosa.missions.geo.model import Description, LayerItem, Service
 from lycosa.missions.geo.recognise.endpoint_inference import keep_form
-from lycosa.missions.geo.xml_access import attribute, read_tree, text_of
+from lycosa.missions.geo.xml_access import attribute, children, find, read_tree, text_at, text_of, texts
 from lycosa.parse import Doc
 
 if TYPE_CHECKING:
     Element = Any
+
+_RADIUS_M = 6378137.0
+_MAX_LATITUDE = 85.0
+_MAX_ZOOM = 30
+_SLOT = re.compile(r"\{([^{}]*)\}")
+
+
+def project(longitude: float, latitude: float) -> tuple[float, float]:
+    """A point in Web Mercator, in metres."""
+    latitude = min(max(latitude, -_MAX_LATITUDE), _MAX_LATITUDE)
+    y = _RADIUS_M * math.log(math.tan(math.pi / 4 + math.radians(latitude) / 2))
+    return _RADIUS_M * math.radians(longitude), y
+
+
+def find_tile(box: Box | None, zoom: int) -> tuple[int, int]:
+    """Column and row of the tile in the middle of a box, in the usual scheme of the web."""
+    west, south, east, north = box or (-180.0, -_MAX_LATITUDE, 180.0, _MAX_LATITUDE)
+    x, y = project((west + east) / 2, (south + north) / 2)
+    size = 2 * math.pi * _RADIUS_M
+    count = 1 << min(max(zoom, 0), _MAX_ZOOM)
+    column = int((x / size + 0.5) * count)
+    row = int((0.5 - y / size) * count)
+    return min(max(column, 0), count - 1), min(max(row, 0), count - 1)
+
+
+def find_tile_json(doc: Doc, service: Service) -> str:
+    """The address of a tile in the middle of a TileJSON's box, at its lowest zoom; "" for none."""
+    found = read_object(doc.body)
+    templates = words(found.get("tiles"))
+    if not templates:
+        return ""
+    zoom = found.get("minzoom")
+    zoom = zoom if isinstance(zoom, int) and 0 <= zoom <= _MAX_ZOOM else 0
+    column, row = find_tile(service.box, zoom)
+    if found.get("scheme") == "tms":
+        row = (1 << zoom) - 1 - row
+    values = {"z": str(zoom), "x": str(column), "y": str(row), "-y": str((1 << zoom) - 1 - row), "s": "a", "r": ""}
+    return urls.normalise(fill(templates[0], values), doc.url) or ""
+
+
+def find_cached(doc: Doc, service: Service) -> str:
+    """Level, row and column of a tile in the middle of an ArcGIS cache, the coarsest; "" for none."""
+    found = read_object(doc.body)
+    info = table(found.get("tileInfo"))
+    origin = table(info.get("origin"))
+    grid = numbers([origin.get("x"), origin.get("y"), info.get("cols"), info.get("rows")])
+    (highest,) = numbers([found.get("minScale")]) or (0.0,)
+    point = _find_middle(found, info, service.box)
+    for lod in tables(info.get("lods")):
+        scales = numbers([lod.get("resolution"), lod.get("scale")])
+        if len(grid) == 4 and len(scales) == 2 and point and not 0 < highest < scales[1]:
+            width, height = grid[2] * scales[0], grid[3] * scales[0]
+            if min(width, height) > 0:
+                column, row = (point[0] - grid[0]) / width, (grid[1] - point[1]) / height
+                return f"{word(lod.get('level'), 12)}/{_count(row)}/{_count(column)}"
+    return ""
+
+
+def _find_middle(found: Table, info: Table, box: Box | None) -> tuple[float, float] | None:
+    """The middle of a service of ArcGIS in the system of its tiles."""
+    reference = table(info.get("spatialReference")) or table(found.get("spatialReference"))
+    crs = f"EPSG:{word(reference.get('latestWkid')) or word(reference.get('wkid'))}"
+    if box and (crs in MERCATOR or crs in GEOGRAPHIC):
+        x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+        return project(x, y) if crs in MERCATOR else (x, y)
+    extent = table(found.get("fullExtent"))
+    sides = numbers([extent.get(key) for key in ("xmin", "ymin", "xmax", "ymax")])
+    return ((sides[0] + sides[2]) / 2, (sides[1] + sides[3]) / 2) if len(sides) == 4 else None
+
+
+def _count(tiles: float) -> int:
+    return int(min(max(tiles, 0), 1 << _MAX_ZOOM)) if math.isfinite(tiles) else 0
+
+
+def find_wmts(root: Element) -> tuple[str, dict[str, str]] | None:
+    """The template of the first layer's tiles, if it has one, and the values that make a tile: one in the middle of its
+    limits, or of its coarsest matrix. None where there is nothing to ask for.
+    """
+    content = find(root, "Contents")
+    layer = next(children(content, "Layer"), None) if content is not None else None
+    link = next(children(layer, "TileMatrixSetLink"), None) if layer is not None else None
+    wanted = text_at(link, "TileMatrixSet") if link is not None else ""
+    sets = [e for e in children(content, "TileMatrixSet") if text_at(e, "Identifier") == wanted] if wanted else []
+    matrix = next(children(sets[0], "TileMatrix"), None) if sets else None
+    if layer is None or link is None or matrix is None:
+        return None
+    styles = list(children(layer, "Style"))
+    style = next((e for e in styles if e.get("isDefault") == "true"), styles[0] if styles else None)
+    values = {text_at(e, "Identifier").lower(): _default_of(e) for e in children(layer, "Dimension")}
+    values |= {
+        "layer": text_at(layer, "Identifier"),
+        "style": text_at(style, "Identifier") or "default",
+        "format": next(iter(texts(layer, "Format")), "image/png"),
+        "tilematrixset": wanted,
+        **_find_middle_tile(matrix, next(link.iter("{*}TileMatrixLimits"), None)),
+    }
+    resources = [e for e in children(layer, "ResourceURL") if e.get("resourceType") == "tile"]
+    return attribute(resources[0], "template") if resources else "", values
+
+
+def _find_middle_tile(matrix: Element, limits: Element | None) -> dict[str, str]:
+    """The tile in the middle of a matrix, or of the limits within which a layer has tiles."""
+    name = text_at(matrix, "Identifier")
+    if limits is None:
+        column, row = _number(matrix, "MatrixWidth") // 2, _number(matrix, "MatrixHeight") // 2
+    else:
+        name = text_at(limits, "TileMatrix") or name
+        column = (_number(limits, "MinTileCol") + _number(limits, "MaxTileCol")) // 2
+        row = (_number(limits, "MinTileRow") + _number(limits, "MaxTileRow")) // 2
+    return {"tilematrix": name, "tilerow": str(row), "tilecol": str(column)}
+
+
+def fill(template: str, values: dict[str, str]) -> str:
+    """A template with its slots filled; names in lower case."""
+    return _SLOT.sub(lambda slot: values.get(slot[1].lower(), ""), template)
+
+
+def _default_of(dimension: Element) -> str:
+    return text_at(dimension, "Default") or next(iter(texts(dimension, "Value")), "")
+
+
+def _number(element: Element, name: str) -> int:
+    text = text_at(element, name)
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+
+
+def fill_search(template: str) -> str:
+    """An OpenSearch template with one word to search for; "" where it requires what a client cannot know."""
+    values = {"searchTerms": "water", "count": "1", "startIndex": "1", "startPage": "1", "language": "en"}
+    values |= {"inputEncoding": "UTF-8", "outputEncoding": "UTF-8"}
+    needed = [slot for slot in _SLOT.findall(template) if not slot.endswith("?") and slot not in values]
+    return "" if needed else _SLOT.sub(lambda slot: values.get(slot[1].rstrip("?"), ""), template)
+
 
 PIXELS = 64
 #: Bytes of an answer that are read: a description, a record, a tile are smaller; of a download the beginning is enough.
@@ -149,7 +284,7 @@ def _place(layer: LayerItem, *, modern: bool) -> tuple[str, str]:
     if "EPSG:4326" in names or not names:
         return "EPSG:4326", _spell(south, west, north, east) if modern else _spell(west, south, east, north)
     if "EPSG:3857" in names:
-        return "EPSG:3857", _spell(*tiles.project(west, south), *tiles.project(east, north))
+        return "EPSG:3857", _spell(*project(west, south), *project(east, north))
     for extent in layer.extents:
         if len(extent.values) == 4:
             a, b, c, d = extent.values
@@ -226,18 +361,18 @@ def _ask_sensor(found: Description, doc: Doc) -> Probe | None:
 
 def _ask_tile(found: Description, doc: Doc) -> Probe | None:
     root, _ = read_tree(doc)
-    tile = tiles.find_wmts(root) if root is not None else None
+    tile = find_wmts(root) if root is not None else None
     if tile is None:
         return None
     template, values = tile
-    if template and (address := urls.normalise(tiles.fill(template, values), doc.url)):
+    if template and (address := urls.normalise(fill(template, values), doc.url)):
         return Probe(address, "GetTile", TILE)
     parameters = {"service": "WMTS", "version": "1.0.0", "request": "GetTile", **values}
     return Probe(_join(_find_address(found.service, "GetTile"), **parameters), "GetTile", TILE)
 
 
 def _ask_tile_json(found: Description, doc: Doc) -> Probe | None:
-    address = tiles.find_tile_json(doc, found.service)
+    address = find_tile_json(doc, found.service)
     return Probe(address, "tile", TILE) if address else None
 
 
@@ -292,7 +427,7 @@ def _ask_arcgis(found: Description, doc: Doc) -> Probe | None:
     kind = _name_server(service)
     endpoint = service.endpoint.rstrip("/")
     tiled = any(operation.name.lower() == "tilesonly" for operation in service.operations)
-    if kind in ("mapserver", "imageserver") and tiled and (tile := tiles.find_cached(doc, service)):
+    if kind in ("mapserver", "imageserver") and tiled and (tile := find_cached(doc, service)):
         return Probe(f"{endpoint}/tile/{tile}", "tile", TILE)
     box = _spell(*_shrink(service.box))
     picture = {"bbox": box, "bboxSR": "4326", "size": f"{PIXELS},{PIXELS}", "format": "png", "f": "image"}
@@ -321,7 +456,7 @@ def _ask_arcgis(found: Description, doc: Doc) -> Probe | None:
 def _ask_search(found: Description, doc: Doc) -> Probe | None:
     for operation in found.service.operations:
         for template in operation.get:
-            if (address := tiles.fill_search(template)) and (resolved := urls.normalise(address, doc.url)):
+            if (address := fill_search(template)) and (resolved := urls.normalise(address, doc.url)):
                 return Probe(resolved, "search", ANY, max_bytes=_DOWNLOAD_BYTES)
     return None
 

@@ -20,8 +20,8 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.errors import UsageError
-from lycosa.missions.records.algebra.patterns import compile_pattern
 from lycosa.missions.records.delivery.message import is_webhook
+from lycosa.missions.records.guards import compile_pattern
 
 if TYPE_CHECKING:
     from lycosa.missions.records.readers import ReadersFile

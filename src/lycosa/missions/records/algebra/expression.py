@@ -23,7 +23,7 @@ import turbohtml
 
 from lycosa.errors import UsageError
 from lycosa.missions.records.algebra.page import MAX_SEQUENCE, MAX_WORK, Piece, PieceSet, TaggedPage
-from lycosa.missions.records.algebra.patterns import compile_pattern
+from lycosa.missions.records.guards import compile_pattern
 
 MAX_EXPRESSION = 4000
 MAX_DEPTH = 40

@@ -22,9 +22,9 @@ from turbohtml import Document, Element, Node
 
 from lycosa.errors import LycosaError, UsageError
 from lycosa.missions.records.algebra import relations, tag_row
-from lycosa.missions.records.algebra.patterns import find_spans, is_plain
 from lycosa.missions.records.algebra.relations import Chosen, Spans
 from lycosa.missions.records.algebra.tag_row import TagRow
+from lycosa.missions.records.guards import find_spans, is_plain
 from lycosa.parse import Doc
 
 MAX_SEQUENCE = 50

@@ -17,6 +17,7 @@ from lycosa.derived.store import write_transaction
 from lycosa.errors import CollectionError
 from lycosa.missions.api import RecordHistory
 from lycosa.missions.records.database.model import (
+    NAME,
     Cause,
     NewRecord,
     RecordChange,
@@ -24,9 +25,10 @@ from lycosa.missions.records.database.model import (
     StoredRecord,
     What,
     compare_fields,
+    open_in,
+    records_errors,
 )
 from lycosa.missions.records.database.record_refresh import refresh_records
-from lycosa.missions.records.database.tables import NAME, open_in, records_errors
 from lycosa.missions.records.database.writer import FreshRecord, RecordOrigin, VersionWriter, encode_data
 from lycosa.urls import host_of
 

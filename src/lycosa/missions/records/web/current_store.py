@@ -13,7 +13,7 @@ from lycosa.derived.reading import reading
 from lycosa.derived.store import Derived
 from lycosa.errors import CollectionError
 from lycosa.missions.records.database import RecordStore, open_store
-from lycosa.missions.records.database.tables import NAME, VERSION
+from lycosa.missions.records.database.model import NAME, VERSION
 from lycosa.missions.records.web.list_tables import keep_lists
 
 #: What pages show of records.db: the records of now, their lists and stories.
@@ -21,7 +21,7 @@ RECORDS = Derived(
     name=NAME,
     version=VERSION,
     tables="",
-    open="lycosa.missions.records.database.tables:open_in",
+    open="lycosa.missions.records.database.model:open_in",
     make="lycosa.missions.records.web.current_store:refresh_shown",
     in_steps=True,
     counted="record",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import turbohtml
 
+from lycosa.missions.records.guards import WideStep, XPathGuard, XPathRefused, find_wide_steps
 from lycosa.missions.records.schema import load_schema
-from lycosa.missions.records.xpath_guard import WideStep, XPathGuard, XPathRefused, find_wide_steps
 from lycosa.parse import read
 
 DEEP = "<body>" + "<div class=a>" * 400 + "x" + "</div>" * 400

@@ -1,18 +1,62 @@
-"""The guard of XPath: refuses what would take minutes on a page, as nothing can end an evaluation that has begun.
+"""The guards of what rules are written in: they refuse what would take minutes on a page.
 
-Two things make paths slow: elements within elements hundreds deep, and axes that lead from each of many nodes to many
-others (`following`, `preceding` and those of siblings), unless a number behind the step takes one of them.
+Regular expressions are in RE2's syntax, whose cost is linear in the text whatever the expression. Nothing can end an
+evaluation of XPath that has begun, and two things make paths slow: elements within elements hundreds deep, and axes
+that lead from each of many nodes to many others (`following`, `preceding` and those of siblings), unless a number
+behind the step takes one of them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+import re2
 import turbohtml
 from turbohtml import Document, Element, Node
 
-from lycosa.errors import LycosaError
+from lycosa.errors import LycosaError, UsageError
+
+MAX_PATTERN = 2000
+#: An expression without these is a text to be found as it is.
+_SIGNS = frozenset("\\.^$*+?{}[]|()")
+
+
+def is_plain(pattern: str) -> bool:
+    """Whether an expression is a text to be found as it is."""
+    return bool(pattern) and not _SIGNS.intersection(pattern)
+
+
+def find_spans(pattern: str, text: str) -> Iterator[list[tuple[int, int]]]:
+    """Where each match that is not empty, and each of its groups, begins and ends."""
+    if is_plain(pattern):
+        at = text.find(pattern)
+        while at >= 0:
+            yield [(at, at + len(pattern))]
+            at = text.find(pattern, at + len(pattern))
+        return
+    compiled = compile_pattern(pattern)
+    for match in compiled.finditer(text):
+        if match.start() < match.end():
+            yield [match.span(group) for group in range(compiled.groups + 1)]
+
+
+@lru_cache(maxsize=1000)
+def compile_pattern(pattern: str) -> Any:
+    """A regular expression in RE2's syntax, or what is wrong with it."""
+    if not pattern or len(pattern) > MAX_PATTERN:
+        raise UsageError(f"A regular expression has 1 to {MAX_PATTERN:,} characters; this one has {len(pattern):,}.")
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        said = error.args[0] if error.args else ""
+        said = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        raise UsageError(f'"{pattern[:200]}" is no regular expression in RE2\'s syntax: {said}.') from None
+
 
 MAX_DEPTH = 200
 #: Nodes that all steps along wide axes may lead to.
