@@ -30,9 +30,9 @@ from lycosa import Collection  # noqa: E402
 from lycosa.config.loading import load  # noqa: E402
 from lycosa.extract.run import ExtractOptions, extract_collection  # noqa: E402
 from lycosa.frontier.sqlite.extraction_store import ExtractedDocument, ExtractionStore, Label  # noqa: E402
+from lycosa.missions.records.database.record_xml import read_xml  # noqa: E402
 from lycosa.missions.records.database.store import RecordStore, open_store  # noqa: E402
 from lycosa.missions.records.database.xml_queries import ask_xpath  # noqa: E402
-from lycosa.missions.records.database.record_xml import read_xml  # noqa: E402
 from lycosa.missions.records.exports import RecordXmlOptions, write_xml  # noqa: E402
 from lycosa.missions.records.record_changes import before_last, net_changes  # noqa: E402
 
