@@ -5,6 +5,7 @@ A tree flows in, a service and its items flow out.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lycosa.missions.geo.bounds import MAX_CHARS, Box, name_crs, read_numbers, read_ring
@@ -51,12 +52,8 @@ def read_feed(root: Element, service: Service) -> list[LayerItem]:
     service.metadata = tuple(_read_references(root))
     linked = [e.get("hreflang", "")[:35] for e in links if e.get("rel") in ("self", "alternate")]
     service.languages = unique([language_of(root), *linked])
-    items: list[LayerItem] = []
     systems: dict[str, None] = {}
-    for entry in children(root, "entry"):
-        if len(items) == MAX_ITEMS:
-            break
-        items.append(_read_entry(entry, systems))
+    items = [_read_entry(entry, systems) for entry in islice(children(root, "entry"), MAX_ITEMS)]
     service.crs = tuple(systems)[:MAX_LIST]
     service.formats = unique([name for item in items[:100] for name in item.formats])
     return items
@@ -133,9 +130,7 @@ def read_tile_maps(root: Element, service: Service) -> list[LayerItem]:
     service.abstract = prose_at(root, "Abstract")
     items: list[LayerItem] = []
     maps = find(root, "TileMaps")
-    for e in [] if maps is None else children(maps, "TileMap"):
-        if len(items) == MAX_ITEMS:
-            break
+    for e in [] if maps is None else islice(children(maps, "TileMap"), MAX_ITEMS):
         address = attribute(e, "href")
         crs = (name_crs(e.get("srs", "")),)
         title = fold(e.get("title", ""))

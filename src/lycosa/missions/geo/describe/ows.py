@@ -5,18 +5,17 @@ A tree flows in, a service and its items flow out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lycosa.missions.geo.bounds import Box, Extent, convert, make_box, name_crs, read_numbers, unite
 from lycosa.missions.geo.describe import wms
-from lycosa.missions.geo.describe.wms import find_box, read_inspire, read_references
+from lycosa.missions.geo.describe.wms import ContactForm, find_box, read_contact, read_inspire, read_references
 from lycosa.missions.geo.model import (
     MAX_ITEM_CRS,
     MAX_ITEMS,
     MAX_LIST,
     MAX_SERVICE_CRS,
-    Contact,
     Dimension,
     LayerItem,
     Operation,
@@ -71,26 +70,40 @@ def read_service(root: Element, service: Service) -> None:
     service.languages = unique([*service.languages, *stated, language_of(root)])
 
 
+_CONTACT = ContactForm(
+    {
+        "person": "IndividualName",
+        "position": "PositionName",
+        "email": "ContactInfo Address ElectronicMailAddress",
+        "phone": "ContactInfo Phone Voice",
+    },
+    "ContactInfo Address",
+    "DeliveryPoint PostalCode City AdministrativeArea Country",
+)
+
+
 def _read_provider(section: Element | None, service: Service) -> None:
     if section is None:
         return
     service.provider = text_at(section, "ProviderName")
     service.provider_site = attribute(find(section, "ProviderSite"), "href")
     contact = find(section, "ServiceContact")
-    info = find(contact, "ContactInfo")
-    place = find(info, "Address")
-    parts = ("DeliveryPoint", "PostalCode", "City", "AdministrativeArea", "Country")
-    found = Contact(
-        person=text_at(contact, "IndividualName"),
-        position=text_at(contact, "PositionName"),
-        email=text_at(place, "ElectronicMailAddress"),
-        phone=text_at(info, "Phone", "Voice"),
-        address=", ".join(unique([text_at(place, part) for part in parts])),
-        url=attribute(find(info, "OnlineResource"), "href"),
-    )
-    service.contact = found if found != Contact() else None
+    address = attribute(find(contact, "ContactInfo", "OnlineResource"), "href")
+    service.contact = read_contact(contact, _CONTACT, url=address)
     if service.contact:
         service.contact.organisation = service.provider
+
+
+def _read_item(element: Element, kind: str, *names: str) -> LayerItem:
+    """What all items say of themselves; the first of the elements of these names that has a text holds the name."""
+    return LayerItem(
+        kind,
+        next(filter(None, (text_at(element, name) for name in names)), ""),
+        text_at(element, "Title"),
+        prose_at(element, "Abstract"),
+        keywords=unique([word for e in children(element, "Keywords") for word in read_keywords(e)]),
+        metadata=read_references(element),
+    )
 
 
 def _is_format(parameter: Element) -> bool:
@@ -116,17 +129,9 @@ def read_feature_types(root: Element, service: Service) -> list[LayerItem]:
     """The feature types of a WFS of any version."""
     items: list[LayerItem] = []
     systems: dict[str, None] = {}
-    for element in (e for part in children(root, "FeatureTypeList") for e in children(part, "FeatureType")):
-        if len(items) == MAX_ITEMS:
-            break
-        item = LayerItem(
-            "feature-type",
-            text_at(element, "Name"),
-            text_at(element, "Title"),
-            prose_at(element, "Abstract"),
-            keywords=unique([word for e in children(element, "Keywords") for word in read_keywords(e)]),
-            metadata=read_references(element),
-        )
+    listed = (e for part in children(root, "FeatureTypeList") for e in children(part, "FeatureType"))
+    for element in islice(listed, MAX_ITEMS):
+        item = _read_item(element, "feature-type", "Name")
         crs = texts(element, "DefaultCRS", "DefaultSRS", "SRS", "OtherCRS", "OtherSRS")
         _place_crs(item, crs, systems)
         item.formats = unique(texts(find(element, "OutputFormats"), "Format")) or service.formats
@@ -191,15 +196,8 @@ def read_coverages(root: Element, service: Service) -> list[LayerItem]:
     while stack and len(items) < MAX_ITEMS:
         element, around = stack.pop()
         below = list(children(element, "CoverageSummary"))
-        item = LayerItem(
-            "coverage",
-            text_at(element, "CoverageId") or text_at(element, "Identifier"),
-            text_at(element, "Title"),
-            prose_at(element, "Abstract"),
-            group=bool(below),
-            keywords=unique([word for e in children(element, "Keywords") for word in read_keywords(e)]),
-            metadata=read_references(element),
-        )
+        item = _read_item(element, "coverage", "CoverageId", "Identifier")
+        item.group = bool(below)
         inherited = around.crs if around else ()
         _place_crs(item, [*texts(element, "SupportedCRS"), *inherited], systems)
         item.formats = unique(texts(element, "SupportedFormat"))
@@ -237,18 +235,9 @@ def read_tile_layers(root: Element, service: Service) -> list[LayerItem]:
     matrices = {}
     for matrix in list(children(content, "TileMatrixSet"))[:MAX_SERVICE_CRS]:
         matrices[text_at(matrix, "Identifier")] = text_at(matrix, "SupportedCRS")
-    for layer in children(content, "Layer"):
-        if len(items) == MAX_ITEMS:
-            break
-        item = LayerItem(
-            "layer",
-            text_at(layer, "Identifier"),
-            text_at(layer, "Title"),
-            prose_at(layer, "Abstract"),
-            keywords=unique([word for e in children(layer, "Keywords") for word in read_keywords(e)]),
-            metadata=read_references(layer),
-            formats=unique(texts(layer, "Format")),
-        )
+    for layer in islice(children(content, "Layer"), MAX_ITEMS):
+        item = _read_item(layer, "layer", "Identifier")
+        item.formats = unique(texts(layer, "Format"))
         linked = [text_at(e, "TileMatrixSet") for e in children(layer, "TileMatrixSetLink")][:MAX_LIST]
         _place_crs(item, [matrices.get(name, "") for name in linked], systems)
         place_box(item, layer, None)
@@ -276,31 +265,17 @@ def _read_dimension(element: Element) -> Dimension:
 
 def read_processes(root: Element, _service: Service) -> list[LayerItem]:
     """The processes of a WPS of any version."""
-    items: list[LayerItem] = []
     content = next(children(root, "ProcessOfferings", "Contents"), None)
-    for element in [] if content is None else children(content, "Process", "ProcessSummary"):
-        if len(items) == MAX_ITEMS:
-            break
-        items.append(
-            LayerItem(
-                "process",
-                text_at(element, "Identifier") or text_at(element, "Name"),
-                text_at(element, "Title"),
-                prose_at(element, "Abstract"),
-                keywords=unique([word for e in children(element, "Keywords") for word in read_keywords(e)]),
-                metadata=read_references(element),
-            )
-        )
-    return items
+    listed = [] if content is None else islice(children(content, "Process", "ProcessSummary"), MAX_ITEMS)
+    return [_read_item(element, "process", "Identifier", "Name") for element in listed]
 
 
 def read_offerings(root: Element, service: Service) -> list[LayerItem]:
     """The observation offerings of a SOS."""
     items: list[LayerItem] = []
     systems: dict[str, None] = {}
-    for element in _find_offerings(root):
-        if len(items) == MAX_ITEMS:
-            break
+    # They stand in ObservationOfferingList (1.0) or each in an element of its own (2.0).
+    for element in islice(root.iter("{*}ObservationOffering"), MAX_ITEMS):
         name = text_at(element, "identifier") or attribute(element, "id") or text_at(element, "name")
         item = LayerItem("offering", name, text_at(element, "name") or name, prose_at(element, "description"))
         observed = [*children(element, "observableProperty", "observedProperty")][:MAX_LIST]
@@ -321,12 +296,6 @@ def read_offerings(root: Element, service: Service) -> list[LayerItem]:
         items.append(item)
     service.crs = tuple(systems)[:MAX_SERVICE_CRS]
     return items
-
-
-def _find_offerings(root: Element) -> Iterator[Element]:
-    """Offerings stand in ObservationOfferingList (1.0) or each in an element of its own (2.0)."""
-    found: Iterator[Element] = root.iter("{*}ObservationOffering")
-    return found
 
 
 def read_transformations(root: Element, service: Service) -> list[LayerItem]:

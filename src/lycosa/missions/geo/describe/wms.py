@@ -5,8 +5,9 @@ A tree flows in, a service and its items flow out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -76,8 +77,9 @@ def read_service(root: Element, service: Service) -> None:
         service.fees = text_at(section, "Fees") or text_at(section, "fees")
         service.constraints = prose_at(section, "AccessConstraints") or prose_at(section, "accessConstraints")
         service.provider_site = link_of(find(section, "OnlineResource"))
-        service.contact = _read_contact(find(section, "ContactInformation")) or _read_party(
-            find(section, "responsibleParty")
+        party = find(section, "responsibleParty")
+        service.contact = read_contact(find(section, "ContactInformation"), _CONTACT) or read_contact(
+            party, _PARTY, url=link_of(find(party, "contactInfo", "onlineResource"))
         )
         service.provider = service.contact.organisation if service.contact else ""
         metadata = [_read_reference(e) for e in children(section, "metadataLink", "MetadataURL")]
@@ -111,38 +113,47 @@ def read_inspire(extension: Element, service: Service) -> None:
     service.languages = unique([*service.languages, *stated])
 
 
-def _read_contact(section: Element | None) -> Contact | None:
-    if section is None:
-        return None
-    primary = find(section, "ContactPersonPrimary")
-    place = find(section, "ContactAddress")
-    parts = ("Address", "PostCode", "City", "StateOrProvince", "Country")
-    contact = Contact(
-        person=text_at(primary, "ContactPerson"),
-        position=text_at(section, "ContactPosition"),
-        organisation=text_at(primary, "ContactOrganization"),
-        email=text_at(section, "ContactElectronicMailAddress"),
-        phone=text_at(section, "ContactVoiceTelephone"),
-        address=", ".join(unique([text_at(place, part) for part in parts])),
-    )
-    return contact if contact != Contact() else None
+class ContactForm(NamedTuple):
+    """How a contact is written: the path to each of its fields, that to its address, and the parts of this."""
+
+    fields: Mapping[str, str]
+    address: str
+    parts: str
 
 
-def _read_party(section: Element | None) -> Contact | None:
-    """The responsible party of WCS 1.0."""
-    if section is None:
-        return None
-    info = find(section, "contactInfo")
-    place = find(info, "address")
-    parts = ("deliveryPoint", "postalCode", "city", "administrativeArea", "country")
+_PRIMARY = "ContactPersonPrimary"
+_CONTACT = ContactForm(
+    {
+        "person": f"{_PRIMARY} ContactPerson",
+        "position": "ContactPosition",
+        "organisation": f"{_PRIMARY} ContactOrganization",
+        "email": "ContactElectronicMailAddress",
+        "phone": "ContactVoiceTelephone",
+    },
+    "ContactAddress",
+    "Address PostCode City StateOrProvince Country",
+)
+#: The responsible party of WCS 1.0.
+_PARTY = ContactForm(
+    {
+        "person": "individualName",
+        "position": "positionName",
+        "organisation": "organisationName",
+        "email": "contactInfo address electronicMailAddress",
+        "phone": "contactInfo phone voice",
+    },
+    "contactInfo address",
+    "deliveryPoint postalCode city administrativeArea country",
+)
+
+
+def read_contact(section: Element | None, form: ContactForm, *, url: str = "") -> Contact | None:
+    """Whom to ask about a service; None where nobody is named."""
+    place = find(section, *form.address.split())
     contact = Contact(
-        person=text_at(section, "individualName"),
-        position=text_at(section, "positionName"),
-        organisation=text_at(section, "organisationName"),
-        email=text_at(place, "electronicMailAddress"),
-        phone=text_at(info, "phone", "voice"),
-        address=", ".join(unique([text_at(place, part) for part in parts])),
-        url=link_of(find(info, "onlineResource")),
+        **{name: text_at(section, *path.split()) for name, path in form.fields.items()},
+        address=", ".join(unique([text_at(place, part) for part in form.parts.split()])),
+        url=url,
     )
     return contact if contact != Contact() else None
 
@@ -329,9 +340,7 @@ def read_coverages(root: Element, service: Service) -> list[LayerItem]:
     """The coverages of WCS 1.0."""
     items: list[LayerItem] = []
     content = find(root, "ContentMetadata")
-    for brief in [] if content is None else children(content, "CoverageOfferingBrief"):
-        if len(items) == MAX_ITEMS:
-            break
+    for brief in [] if content is None else islice(children(content, "CoverageOfferingBrief"), MAX_ITEMS):
         item = LayerItem(
             "coverage",
             text_at(brief, "name"),
