@@ -44,7 +44,7 @@ MANIFEST = MissionManifest(
     ),
     after_round="lycosa.missions.records.rounds:tell_readers",
     refresh="lycosa.missions.records.rounds:refresh",
-    report="lycosa.missions.records.report:make_report",
+    report="lycosa.missions.records.collection_report:make_report",
     fill_template="lycosa.missions.records.reports.report_file:fill_report",
     record_changes="lycosa.missions.records.record_changes:write_record_changes",
     query_languages={
