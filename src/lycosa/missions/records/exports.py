@@ -124,8 +124,8 @@ class RecordXmlOptions(Struct, frozen=True):
 )
 def write_xml(collection: Collection, output: str, options: RecordXmlOptions) -> Written:
     """Write the records of now as XML."""
-    from lycosa.missions.records.database.store import open_store
     from lycosa.missions.records.database.record_xml import xml_parts
+    from lycosa.missions.records.database.store import open_store
 
     conditions = [("kind GLOB ?", options.kind), ("host GLOB ?", host_pattern(options.host))]
     given = [(condition, value) for condition, value in conditions if value]
