@@ -17,7 +17,7 @@ from turbohtml import Document, Element
 
 from lycosa import urls
 from lycosa.missions.records import main_text
-from lycosa.missions.records.calendar_words import find_date, make_date
+from lycosa.missions.records.converters import find_date, make_date
 from lycosa.missions.records.structured import StructuredItem, read_json_ld, read_meta, walk_items
 
 _FIRST_DAY = datetime.date(1994, 1, 1)

@@ -21,7 +21,7 @@ from lycosa.errors import UsageError
 from lycosa.missions.records.algebra import Piece, PieceSet, TaggedPage, parse_expression
 from lycosa.missions.records.algebra.expression import take_of
 from lycosa.missions.records.algebra.page import WorkExceeded
-from lycosa.missions.records.algebra.tag_row import TagRow
+from lycosa.missions.records.algebra.relations import TagRow
 from lycosa.missions.records.guards import XPathGuard
 from lycosa.parse import Doc, charset
 

@@ -21,9 +21,8 @@ from msgspec import Struct
 from turbohtml import Document, Element, Node
 
 from lycosa.errors import LycosaError, UsageError
-from lycosa.missions.records.algebra import relations, tag_row
-from lycosa.missions.records.algebra.relations import Chosen, Spans
-from lycosa.missions.records.algebra.tag_row import TagRow
+from lycosa.missions.records.algebra import relations
+from lycosa.missions.records.algebra.relations import Chosen, Spans, TagRow
 from lycosa.missions.records.guards import find_spans, is_plain
 from lycosa.parse import Doc
 
@@ -66,7 +65,7 @@ class Piece(Struct, frozen=True, eq=False):
         """The name of the element; empty for a piece that is none."""
         if isinstance(self.node, Element):
             return self.node.tag
-        return "" if self.node is None else tag_row.OTHER_NAMES.get(type(self.node), tag_row.CDATA)
+        return "" if self.node is None else relations.OTHER_NAMES.get(type(self.node), relations.CDATA)
 
     @property
     def text(self) -> str:
