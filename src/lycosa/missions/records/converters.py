@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from lycosa import urls
 
+_MAX_CHARS = 2000
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
 #: Twelve months a line, in the order of the year; forms of one month are joined by a slash.
@@ -258,7 +259,6 @@ _READERS = (
 KINDS = ("text", "number", "integer", "price", "date", "url")
 Value = str | int | float | dict[str, str | float]
 
-_MAX_CHARS = 2000
 _MAX_DIGITS = 30
 _NUMBER = re.compile(
     r"(?<![\d.,])([-+\u2212]?)(?=[\d.,]*\d)((?:\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+|[\d.,']+\d|\d)(?:[.,]\d+)?)"
