@@ -21,7 +21,7 @@ from lycosa.missions.records.alerts.alert_log import AlertItem
 from lycosa.missions.records.database import RecordStore
 from lycosa.missions.records.delivery.outbox import hide_secrets
 from lycosa.missions.records.stories.catalogue import title_of as title_of_story
-from lycosa.missions.records.stories.tables import TABLES as STORY_TABLES
+from lycosa.missions.records.stories.story_refresh import TABLES as STORY_TABLES
 from lycosa.missions.records.web.current_store import has_table, shown_store
 from lycosa.missions.records.web.list_tables import has_lists, match_words
 from lycosa.missions.records.web.reader_pages import tell_watched
