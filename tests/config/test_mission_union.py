@@ -8,9 +8,8 @@ import pytest
 
 from lycosa.config.fields import GivenValue
 from lycosa.config.loading import load
-from lycosa.config.mission_files import find_mission
+from lycosa.config.mission_files import find_mission, unite
 from lycosa.config.mission_table import hunting, split_names
-from lycosa.config.mission_union import unite
 from lycosa.config.settings import Mission
 from lycosa.config.toml import to_toml
 from lycosa.errors import UsageError

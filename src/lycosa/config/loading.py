@@ -127,37 +127,17 @@ def load(
     `text` stands for a file, as `to_toml` wrote it. `check_own`: missions check what they bring themselves, which may
     take their rules; who only looks at a collection need not.
     """
-    given: list[GivenValue] = []
-    problems: list[Problem] = []
-    if text:
-        from lycosa.config import toml
-
-        given, problems = toml.read(text, "the mission of the collection")
-    elif file:
-        from lycosa.config.mission_files import read_file
-
-        given, problems = read_file(file)
+    given, problems = _read_mission(file, text)
     later: list[GivenValue] = []
     for layer, wrong in (_from_environment(environ or {}), _from_sets(sets), _from_options(overrides or {})):
         later += layer
         problems += wrong
     if {("quarry",), ("missions",)} & {item.path for item in later} == {("quarry",)}:
         given = [item for item in given if item.path != ("missions",)]  # it takes their place
-    given += later
-    tree: dict[str, Any] = {}
+    tree, sources, wrong = _validate([*given, *later])
+    _refuse([*problems, *wrong])
     origin = {dotted(path): "default" for path in all_fields()}
-    sources: dict[Path, GivenValue] = {}
-    for item in given:
-        try:
-            path = _resolve_path(item.path)
-            value = {} if is_table(path) else item.read(path)
-        except Wrong as wrong:
-            problems += [_describe_problem(item, one) for one in (wrong, *wrong.others)]
-            continue
-        _insert(tree, path, value)
-        origin[dotted(path)] = item.place
-        sources[path] = item
-    _refuse(problems)
+    origin |= {dotted(path): item.place for path, item in sources.items()}
     if name := mission_table.mission_of(tree.get("quarry", "")):  # as collections of earlier versions name a mission
         tree |= {"missions": list(dict.fromkeys([*tree.get("missions", ()), name])), "quarry": ""}
         origin["missions"] = origin["quarry"]
@@ -168,6 +148,36 @@ def load(
         return LoadedMission(convert(tree, Mission), origin)
     except ValidationError as error:  # the checks above are to be at least as strict
         raise UsageError(f"the mission does not hold together: {error}") from None
+
+
+def _read_mission(file: FilePath | None, text: str) -> tuple[list[GivenValue], list[Problem]]:
+    """The values of the text, or else of the file, if there is one."""
+    if text:
+        from lycosa.config import toml
+
+        return toml.read(text, "the mission of the collection")
+    if file:
+        from lycosa.config.mission_files import read_file
+
+        return read_file(file)
+    return [], []
+
+
+def _validate(given: Iterable[GivenValue]) -> tuple[dict[str, Any], dict[Path, GivenValue], list[Problem]]:
+    """The values in nested tables, the last of each setting, and by its path what gave it; and what is wrong."""
+    tree: dict[str, Any] = {}
+    sources: dict[Path, GivenValue] = {}
+    problems: list[Problem] = []
+    for item in given:
+        try:
+            path = _resolve_path(item.path)
+            value = {} if is_table(path) else item.read(path)
+        except Wrong as wrong:
+            problems += [_describe_problem(item, one) for one in (wrong, *wrong.others)]
+            continue
+        _insert(tree, path, value)
+        sources[path] = item
+    return tree, sources, problems
 
 
 def _refuse(problems: list[Problem]) -> None:

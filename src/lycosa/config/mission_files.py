@@ -1,31 +1,33 @@
 """Mission files: the values that a file gives, found by its path or by the name of a built-in mission.
 
 The content of a file tells which of the two forms it has. Missions that are installed are called by their names, also
-several at once, with commas between them.
+several at once, with commas between them: `unite` makes one of their settings.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from pathlib import Path as FilePath
+from typing import Any
 
 from msgspec.structs import replace
 
 from lycosa.config import crawler_conf, mission_table, toml
-from lycosa.config.fields import GivenValue, Problem, nearest
+from lycosa.config.fields import GivenValue, Path, Problem, field_at, nearest
 from lycosa.config.mission_table import split_names
-from lycosa.config.mission_union import unite
-from lycosa.config.value_parsers import anchor_quarry
+from lycosa.config.value_parsers import Wrong, anchor_quarry
 from lycosa.errors import UsageError
 
 #: A mission is written by people. Lists of a million addresses belong into a file of their own (--seeds).
 MAX_BYTES = 32 << 20
+_Rule = Callable[[Sequence[Any]], Any]
 
 
-def find_mission(word: str) -> Path | None:
+def find_mission(word: str) -> FilePath | None:
     """The mission that a word on the command line names: its name, or its file; None when it is rather an address."""
-    path = Path(word)
+    path = FilePath(word)
     if split_names(word):
         return path
     try:
@@ -37,13 +39,13 @@ def find_mission(word: str) -> Path | None:
     return path.absolute() if split_names(str(path)) else path  # ./NAME is a file, also where NAME is a mission
 
 
-def find_own(folder: Path) -> Path | None:
+def find_own(folder: FilePath) -> FilePath | None:
     """The mission that a collection is continued with where no other is named: that of its last crawl."""
     file = folder / "lycosa.toml"
     return file if os.path.isfile(file) else None
 
 
-def read_file(file: Path) -> tuple[list[GivenValue], list[Problem]]:
+def read_file(file: FilePath) -> tuple[list[GivenValue], list[Problem]]:
     """The values that a mission file gives, and what is wrong with it; UsageError when it cannot be read at all."""
     if names := split_names(str(file)):
         found = [_read_named(name) for name in names]
@@ -67,10 +69,10 @@ def _read_named(name: str) -> tuple[list[GivenValue], list[Problem]]:
     if file is None:
         hunted = [name] if mission_table.quarry(name) else []
         return [GivenValue(("name",), name, name), GivenValue(("missions",), hunted, name)], []
-    return toml.read(_decode(file.read_bytes(), Path(file.name)), file.name)
+    return toml.read(_decode(file.read_bytes(), FilePath(file.name)), file.name)
 
 
-def _refuse_other(text: str, file: Path) -> None:
+def _refuse_other(text: str, file: FilePath) -> None:
     """Refuse a file that is no mission and say what it is: a list of seeds, or a page."""
     lines = (line.strip() for line in text.split("\n", 1000)[:1000])
     first = next((line for line in lines if line and not line.startswith("#")), "")
@@ -84,14 +86,14 @@ def _refuse_other(text: str, file: Path) -> None:
         )
 
 
-def _anchored(item: GivenValue, folder: Path) -> GivenValue:
+def _anchored(item: GivenValue, folder: FilePath) -> GivenValue:
     """The value with a quarry's file looked up from the mission's folder, where it lies beside the mission."""
     if item.path != ("quarry",) or not isinstance(item.value, str):
         return item
     return replace(item, value=anchor_quarry(item.value, folder))
 
 
-def _load(file: Path) -> bytes:
+def _load(file: FilePath) -> bytes:
     try:
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -117,7 +119,7 @@ def _load(file: Path) -> bytes:
     return data
 
 
-def _decode(data: bytes, file: Path) -> str:
+def _decode(data: bytes, file: FilePath) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UsageError(f"{file}:1: the text is in UTF-16; allowed: UTF-8")
     if (zero := data.find(b"\0")) >= 0:
@@ -134,3 +136,86 @@ def _decode(data: bytes, file: Path) -> str:
 
 def _line(data: bytes, at: int) -> int:
     return data.count(b"\n", 0, at) + 1
+
+
+# Union
+
+
+def _join(values: Sequence[Any]) -> list[Any]:
+    return list(dict.fromkeys(value for each in values for value in each))
+
+
+def _admit(values: Sequence[Any]) -> list[Any]:
+    """All that lists admit, of which an empty one admits everything."""
+    return _join(values) if all(values) else []
+
+
+def _refuse(values: Sequence[Any]) -> list[Any]:
+    return [value for value in values[0] if all(value in each for each in values)]
+
+
+def _widest(*words: str) -> _Rule:
+    """The last of words that stand in the order from the narrow to the wide."""
+    return lambda values: max(values, key=words.index)
+
+
+def _loosest(unbounded: int) -> _Rule:
+    """The largest bound; a number up to `unbounded` stands for none."""
+    return lambda values: next((value for value in values if value <= unbounded), max(values))
+
+
+#: What becomes of the values that several missions give; where nothing is said, that of the first counts.
+_RULES: dict[Path, _Rule] = {
+    ("name",): lambda values: "-".join(dict.fromkeys(values)),
+    ("missions",): _join,
+    ("seeds",): _join,
+    ("policy", "anchor_terms"): _join,
+    ("policy", "url_terms"): _join,
+    ("policy", "hint_terms"): _join,
+    ("accept",): _admit,
+    ("themes",): _admit,
+    ("reject",): _refuse,
+    ("keep", "drop"): _refuse,
+    ("urls", "drop"): _refuse,
+    ("scope",): _widest("path", "host", "domain", "free"),
+    ("order",): _widest("bfs", "dfs", "best"),
+    ("keep", "what"): _widest("recognised", "everything"),
+    ("fetch", "follow"): _widest("external", "all"),
+    ("fetch", "render"): _widest("never", "auto", "always"),
+    ("keep", "requests"): any,
+    ("render", "archive"): any,
+    ("fetch", "sitemaps"): any,
+    ("limits", "host_urls_growth"): max,
+    ("limits", "depth"): _loosest(-1),  # a depth of 0 stands for the seeds alone
+}
+
+
+def unite(missions: Sequence[Sequence[GivenValue]]) -> list[GivenValue]:
+    """The values of several missions that share one crawl as those of one.
+
+    The crawl visits, reads and keeps what any of them would: scopes and bounds are the widest, lists of terms and
+    admitted addresses are joined, and an address is rejected only if all of them reject it. In everything else (policy,
+    politeness, names of files) the first mission that gives a value decides. A wrong value is passed on, for the loader
+    to refuse.
+    """
+    try:
+        validated = [
+            {item.path: replace(item, value=item.read(item.path), is_text=False) for item in each} for each in missions
+        ]
+    except Wrong:
+        return [item for each in missions for item in each]
+    paths = dict.fromkeys(path for each in validated for path in each)
+    return [_choose(path, [each.get(path) for each in validated]) for path in paths]
+
+
+def _choose(path: Path, given: Sequence[GivenValue | None]) -> GivenValue:
+    """The value of the union for one setting; a mission that gives none has the default."""
+    field, rule = field_at(path), _RULES.get(path)
+    first = next(item for item in given if item is not None)
+    if rule is None and path[0] in ("limits", "traps"):
+        rule = _loosest(0)
+    if field is None or rule is None:
+        return first
+    chosen = rule([field.default if item is None else item.value for item in given])
+    same = (item for item in given if item is not None and item.value == chosen)
+    return next(same, replace(first, value=chosen, item_lines=()))
