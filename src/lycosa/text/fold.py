@@ -22,7 +22,7 @@ _PARTS_OF_LETTERS = (0, 7, 8, 9)
 _REMEMBERED = 20_000
 _NO_WORD = re.compile(r"[\W_]+")
 #: The second way to write letters where only ASCII is allowed, as in addresses.
-_SPELLED = re.compile(r"(?<=[aou])e|aa")
+_SPELLED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 
 
 class _Folded(dict[int, str]):
@@ -75,6 +75,6 @@ def fold_pattern(word: str) -> str:
     return pattern
 
 
-def respell(folded: str) -> str:
-    """The second reading of folded letters, for addresses: "juergen" is "jurgen", "aase" is "ase"."""
-    return _SPELLED.sub(lambda found: "" if found[0] == "e" else "a", folded)
+def spell_out(text: str) -> str:
+    """The second reading of letters, as addresses have it: "Jürgen" is "juergen", "Åse" is "aase"."""
+    return fold(unicodedata.normalize("NFC", text).lower().translate(_SPELLED))

@@ -48,6 +48,9 @@ def test_what_is_no_name(text: str) -> None:
         ("Juan García", "Julia García", False),
         ("Ana Casali", "Ana Gómez", False),
         ("J. M. García", "Juan Manuel García López", True),
+        ("Anna Weiß", "Anna Weiss", True),
+        ("Søren Ærø", "Soren Aero", True),
+        ("AA Gómez", "Ana Gómez", False),
     ],
 )
 def test_one_person_under_many_spellings(left: str, right: str, same: bool) -> None:
@@ -71,6 +74,11 @@ def test_similarities_reach_from_0_to_1() -> None:
         ("Austin Z. Henley", "azh@utk.edu", True),
         ("Ana Casali", "lgil@unr.edu.ar", False),
         ("Luis Gil", "lucia.gil@x.edu", False),
+        ("Jürgen Müller", "juergen.mueller@x.de", True),
+        ("Jürgen Müller", "jmueller@x.de", True),
+        ("Åse Bjørnstad", "aase.bjoernstad@x.no", True),
+        ("Anna Weiß", "weiss@x.at", True),
+        ("Manuel Ruiz", "manuel.ruiz@x.es", True),
     ],
 )
 def test_an_address_fits_a_name(name: str, email: str, fits: bool) -> None:

@@ -200,14 +200,16 @@ def _judge(result: Evaluation, field: str, wanted: Mapping[str, Any], row: Mappi
         tallies.setdefault(field, FieldTally()).add(len(right), len(found), len(expected))
     if rest or len(right) < len(found):
         result.mistakes.append(Mistake(str(row.get("url")), field, tuple(found), tuple(expected)))
-    name = {"authors": "author", "emails": "email", "affiliations": "affiliation"}.get(field, field)
     for value in found:
-        for source in {
-            str(each["source"])
-            for each in row.get("evidence", ())
-            if each["field"] == name and each["value"] == value[:120]
-        }:
+        for source in _sources_of(field, value, row):
             result.by_source.setdefault(source, {}).setdefault(field, FieldTally()).add(value in right, 1, 0)
+
+
+def _sources_of(field: str, value: str, row: Mapping[str, Any]) -> set[str]:
+    """Where a value of a document was read."""
+    name = {"authors": "author", "emails": "email", "affiliations": "affiliation"}.get(field, field)
+    evidence = (each for each in row.get("evidence", ()) if each["field"] == name and each["value"] == value[:120])
+    return {str(each["source"]) for each in evidence}
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -8,15 +8,16 @@ by part, as 'A. Casali', 'Casali, A' and 'Dra. Ana Casali' are one person, which
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import OSA
 
 from lycosa import urls
-from lycosa.text.fold import fold_words
+from lycosa.text.fold import fold_words, spell_out
 
 _TITLE = r"(?:Dr|Dra|Prof|Profa|Lic|Ing|Mag|Mg|MSc|Sr|Sra|Mr|Mrs|Ms|Doctor|Doctora|Profesor|Profesora|D|Dña|Don|Doña)"
 _PART = r"[A-ZÀ-ÖØ-ÞĀ-Ž][a-zß-öø-ÿā-ž]+(?:[-'’][A-ZÀ-ÖØ-Þa-zß-öø-ÿ][a-zß-öø-ÿ]+)*"
@@ -176,50 +177,54 @@ def surname_keys(name: str) -> frozenset[str]:
     return frozenset(part for part in name_parts(name) if len(part) > 2 and part not in PARTICLES)
 
 
+def telling_parts(name: str) -> list[str]:
+    """The parts of a name without its particles."""
+    return [part for part in name_parts(name) if part not in PARTICLES]
+
+
 @lru_cache(maxsize=65536)
 def same_person(left: str, right: str) -> float:
     """How sure two names are one person's: each part of one has its like in the other, whole or by its initial."""
-    a = [part for part in name_parts(left) if part not in PARTICLES]
-    b = [part for part in name_parts(right) if part not in PARTICLES]
-    if not a or not b:
+    fewer, more = sorted((telling_parts(left), telling_parts(right)), key=len)
+    if not fewer:
         return 0.0
-    if sorted(a) == sorted(b):
+    if sorted(fewer) == sorted(more):
         return 1.0
-    if len(a) > len(b):
-        a, b = b, a
-    rest = list(b)
-    whole = initials = 0
-    for part in sorted(a, key=len, reverse=True):
-        found = next((other for other in rest if other == part), None)
-        if found is None and len(part) > 3:
-            found = next((other for other in rest if len(other) > 3 and OSA.distance(part, other) <= 1), None)
-        if found is not None:
-            rest.remove(found)
-            if len(part) > 2:
-                whole += 1
-            else:
-                initials += 1
-            continue
-        found = next((other for other in rest if other[0] == part[0] and (len(part) == 1 or len(other) == 1)), None)
-        if found is None and len(part) > 1:  # "JM" stands for two parts
-            heads = [other[0] for other in rest]
-            if len(part) <= 3 and all(letter in heads for letter in part):
-                for letter in part:
-                    rest.remove(next(other for other in rest if other[0] == letter))
-                initials += 1
-                continue
-        if found is None:
+    rest = list(more)
+    alike: Counter[str] = Counter()
+    for part in sorted(fewer, key=len, reverse=True):
+        how = _take_like(part, rest)
+        if not how:
             return 0.0
-        rest.remove(found)
-        initials += 1
-    if not whole:
-        return 0.0
-    if whole == 1 and not initials:
-        return 0.3 if len(b) > 1 else 1.0  # a surname alone
-    unmatched = sum(len(part) > 1 for part in rest)
-    if whole >= 2:
-        return 0.95 - 0.05 * min(unmatched, 3)
-    return 0.85 - 0.05 * min(unmatched, 3)
+        alike[how] += 1
+    unmatched = 0.05 * min(sum(len(part) > 1 for part in rest), 3)
+    match alike["whole"], alike["initial"]:
+        case 0, _:
+            return 0.0
+        case 1, 0:  # a surname alone
+            return 0.3 if len(more) > 1 else 1.0
+        case 1, _:
+            return 0.85 - unmatched
+    return 0.95 - unmatched
+
+
+def _take_like(part: str, rest: list[str]) -> Literal["whole", "initial", ""]:
+    """Take what a part of a name stands for from the parts of another: a whole part, but for a slip, or initials."""
+    like = next((other for other in rest if other == part), None)
+    if like is None and len(part) > 3:
+        like = next((other for other in rest if len(other) > 3 and OSA.distance(part, other) <= 1), None)
+    if like is not None:
+        rest.remove(like)
+        return "whole" if len(part) > 2 else "initial"
+    like = next((other for other in rest if other[0] == part[0] and 1 in (len(part), len(other))), None)
+    if like is not None:
+        rest.remove(like)
+        return "initial"
+    if len(part) > 3 or Counter(part) - Counter(other[0] for other in rest):
+        return ""
+    for letter in part:  # "JM" stands for two parts
+        rest.remove(next(other for other in rest if other[0] == letter))
+    return "initial"
 
 
 def are_namesakes(left: Iterable[str], right: Iterable[str]) -> bool:
@@ -234,36 +239,54 @@ def _sites(emails: Iterable[str]) -> set[str]:
 
 
 def fits_address(name: str, email: str) -> float:
-    """How well an address fits a name by its local part: "acasali@…", "ana.casali@…"."""
-    local = fold_words(email.partition("@")[0].replace(".", " ").replace("-", " "))
-    parts = [part for part in name_parts(name) if part not in PARTICLES]
-    if not parts or not local:
+    """How well an address fits a name by its local part, 0 to 1: "acasali@…", "ana.casali@…".
+
+    Letters that addresses do not have may be written as two: juergen.mueller@… is Jürgen Müller's.
+    """
+    local = fold_words(email.partition("@")[0])
+    fit = _fit(telling_parts(name), local)
+    return fit if fit == 1.0 or name.isascii() else max(fit, _fit(telling_parts(spell_out(name)), local))
+
+
+def _fit(parts: list[str], local: str) -> float:
+    joined = re.sub(r"[\d ]+", "", local)
+    if not parts or not joined:
         return 0.0
-    joined = re.sub(r"\d+", "", local.replace(" ", ""))
-    if not joined:
-        return 0.0
-    long_parts = [part for part in parts if len(part) > 2]
-    words = set(local.split())
-    hits = [part for part in long_parts if part in words or (len(part) > 3 and part in joined)]
+    words = local.split()
+    initials = "".join(part[0] for part in parts)
+    hits = [part for part in parts if len(part) > 2 and (part in words or len(part) > 3 and part in joined)]
     if len(hits) >= 2:
         return 1.0
-    initials = "".join(part[0] for part in parts)
-    strange = [word for word in words if len(word) > 2 and not any(word in part or part in word for part in parts)]
-    if hits and strange and any(len(word) > 2 for word in words if word in hits):
-        return 0.3  # the given name is another's
     if hits:
-        left = joined.replace(hits[0], "", 1)
-        if left and all(letter in initials for letter in left) and len(left) <= 3:
-            return 0.95
-        return 0.8 if not left else 0.6 if hits[0] != parts[0] else 0.5
-    if joined == initials and len(joined) >= 2:
-        return 0.6
-    for part in long_parts:  # the beginning of a surname behind an initial, as "jgarc"
+        return 0.3 if _names_another(words, parts, hits[0]) else _fit_beside(joined, hits[0], parts)
+    return 0.6 if joined == initials and len(joined) >= 2 else _fit_cut(joined, parts)
+
+
+def _fit_cut(joined: str, parts: list[str]) -> float:
+    """How well an address fits by the beginning of a surname behind an initial, as "jgarc"."""
+    initials = "".join(part[0] for part in parts)
+    for part in parts:
         for cut in range(len(part) - 1, 2, -1):
-            if (
-                part[:cut] in joined
-                and len(joined) - cut <= 2
-                and all(c in initials for c in joined.replace(part[:cut], "", 1))
-            ):
+            if len(joined) - cut <= 2 and _is_rest_of(joined, part[:cut], initials):
                 return 0.6 if cut >= 4 else 0.45
     return 0.0
+
+
+def _names_another(words: list[str], parts: list[str], hit: str) -> bool:
+    """Whether a word of an address beside the one that fits is of nobody's with this name."""
+    strange = (len(word) > 2 and not any(word in part or part in word for part in parts) for word in words)
+    return hit in words and any(strange)
+
+
+def _fit_beside(joined: str, hit: str, parts: list[str]) -> float:
+    """How well an address fits that has one part of a name, by what it has beside it."""
+    if joined == hit:
+        return 0.8
+    if len(joined) - len(hit) <= 3 and _is_rest_of(joined, hit, "".join(part[0] for part in parts)):
+        return 0.95
+    return 0.6 if hit != parts[0] else 0.5
+
+
+def _is_rest_of(joined: str, part: str, initials: str) -> bool:
+    """Whether an address has a part of a name and initials, and nothing else."""
+    return part in joined and set(joined.replace(part, "", 1)) <= set(initials)

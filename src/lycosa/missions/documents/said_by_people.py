@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from lycosa.config.fields import nearest
 from lycosa.errors import UsageError
@@ -44,6 +44,18 @@ def keep_correction(catalogue: Catalogue, url: str, field: str, values: Sequence
     return document.url
 
 
+def _choose(catalogue: Catalogue, urls: Sequence[str], author: str) -> Iterator[tuple[str, str]]:
+    """The documents that are meant, each with those of its authors who are; without `author` with all of them."""
+    wanted = [_find(catalogue, url) for url in urls]
+    for document in wanted or catalogue.documents(unwanted=True):
+        authors = [each.name for each in document.authors]
+        names = [name for name in authors if same_person(name, author) >= 0.75] if author else authors or [""]
+        if not names and wanted:
+            known = ", ".join(authors) or "none is known"
+            raise UsageError(f"{author[:200]} is no author of {document.url}: {known}.")
+        yield from ((document.url, name) for name in names)
+
+
 def keep_decision(catalogue: Catalogue, urls: Sequence[str], author: str, state: str, note: str = "") -> int:
     """Record that an author was asked, or the answer: of these documents, or of all of theirs; how many those are."""
     kind = next((each for each in STATES if each == state), None)
@@ -53,14 +65,7 @@ def keep_decision(catalogue: Catalogue, urls: Sequence[str], author: str, state:
         raise UsageError("Say what was decided on: the URLs of documents, or --author NAME for all of theirs.")
     if len(note) > _MAX_VALUE:
         raise UsageError(f"The note has {len(note):,} characters; allowed: {_MAX_VALUE:,}.")
-    chosen: list[tuple[str, str]] = []
-    wanted = [_find(catalogue, url) for url in urls]
-    for document in wanted or catalogue.documents(unwanted=True):
-        names = [each.name for each in document.authors if not author or same_person(each.name, author) >= 0.75]
-        if author and not names and wanted:
-            known = ", ".join(each.name for each in document.authors) or "none is known"
-            raise UsageError(f"{author[:200]} is no author of {document.url}: {known}.")
-        chosen += [(document.url, name) for name in names or ([""] if not author else [])]
+    chosen = list(_choose(catalogue, urls, author))
     if not chosen:
         raise UsageError(f"No document of this collection has the author {author[:200]}; lycosa contacts lists them.")
     for url, name in chosen:

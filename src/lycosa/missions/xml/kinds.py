@@ -311,23 +311,18 @@ def _name_kind(kind: Kind, data: bytes, hint: str) -> str:
         return _BY_NAMESPACE[namespace]
     if namespace == RDF:
         return "owl" if OWL in kind.namespaces and _ONTOLOGY.search(data) else "rdf"
-    if _WSDL_DRAFT.match(namespace):
-        return "wsdl"
-    if name == "rss" or (name == "feed" and namespace in _ATOMS):
-        return "feed"
-    if name in _SITEMAP and (not namespace or "sitemap" in namespace):
-        return "sitemap"
-    if any(key.startswith((f"{RDF} about", f"{RDF} ID")) for key in kind.attributes):
-        return "rdf"
-    if f"{XSLT} version" in kind.attributes:
-        return "xslt"  # the simplified form (XSLT 1.0, 2.3)
-    if not namespace:
-        if name == "svg":
-            return "svg"
-        if name.lower() == "html":
-            written = hint == "xhtml" or data.startswith(b"<?xml") or b"//DTD XHTML" in data[:_NEAR_BYTES]
-            return "xhtml" if written else ""
-    return "xml"
+    if not namespace and name.lower() == "html":
+        written = hint == "xhtml" or data.startswith(b"<?xml") or b"//DTD XHTML" in data[:_NEAR_BYTES]
+        return "xhtml" if written else ""
+    signs = (
+        ("wsdl", _WSDL_DRAFT.match(namespace)),
+        ("feed", name == "rss" or name == "feed" and namespace in _ATOMS),
+        ("sitemap", name in _SITEMAP and (not namespace or "sitemap" in namespace)),
+        ("rdf", any(key.startswith((f"{RDF} about", f"{RDF} ID")) for key in kind.attributes)),
+        ("xslt", f"{XSLT} version" in kind.attributes),  # the simplified form (XSLT 1.0, 2.3)
+        ("svg", name == "svg" and not namespace),
+    )
+    return next((known for known, holds in signs if holds), "xml")
 
 
 def _read_opening(data: bytes, encoding: str) -> Kind | None:

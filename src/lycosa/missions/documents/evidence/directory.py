@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
 from lycosa.missions.documents.names import (
-    PARTICLES,
     are_namesakes,
     name_parts,
     same_person,
     surname_keys,
+    telling_parts,
 )
 from lycosa.missions.documents.reading.emails import is_impersonal
 from lycosa.text.fold import fold_words
@@ -54,7 +54,7 @@ class Entry:
     def __init__(self, number: int, name: str) -> None:
         self.number = number
         self.name = name
-        self.parts = [part for part in name_parts(name) if part not in PARTICLES]
+        self.parts = telling_parts(name)
         self.names: dict[str, int] = {name: 0}
         self.addresses: dict[str, MailAddress] = {}  # as pages give them
         self.printed: dict[str, MailAddress] = {}  # as documents print them
@@ -88,7 +88,7 @@ class Entry:
         self.names[name] = self.names.get(name, 0) + 1
         if len(fold_words(name)) > len(fold_words(self.name)):
             self.name = name
-            self.parts = [part for part in name_parts(name) if part not in PARTICLES]
+            self.parts = telling_parts(name)
 
     def _add_address(self, email: str, person: Person) -> None:
         # A page about the person says it best; the same address on several pages is surer.
@@ -162,7 +162,7 @@ class Directory:
         known = self._by_name.get(name)
         if known is not None and known[0] == sizes:
             return known[1]
-        parts = [part for part in name_parts(name) if part not in PARTICLES]
+        parts = telling_parts(name)
         scores: dict[int, tuple[float, Entry]] = {}
         for key in keys:
             for entry in self._by_part.get(key, ()):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 
 from msgspec.structs import replace
 from rapidfuzz import fuzz
@@ -175,34 +175,12 @@ class Fusion:
 
     def _weigh_title(self, facts: DocumentFacts, links: list[tuple[str, DocumentLink]], head: str) -> Finding | None:
         """The title that most of the text, the metadata and the words of links agree on."""
-        candidates = list(facts.titles)
-        folded_head = fold_words(head).replace(" ", "")
-        for url, link in links[:20]:
-            for words, sure, rule in (
-                (link.anchor, 0.45, "words of the link"),
-                *((piece, 0.35, "words around the link") for piece in _title_pieces(link)),
-            ):
-                if not _may_be_title(words):
-                    continue
-                if fold_words(words).replace(" ", "") in folded_head:
-                    sure += 0.3
-                evidence = Evidence(source="link", rule=rule, url=url, quote=link.item[:200] or link.anchor, distance=1)
-                candidates.append(Finding(" ".join(words.split()), sure, (evidence,)))
+        candidates = [*facts.titles, *_titles_of_links(links, head)]
         best: Finding | None = None
         for candidate in candidates:
-            agreeing = [
-                other for other in candidates if other is not candidate and _same_title(candidate.value, other.value)
-            ]
-            sources = {each.evidence[0].source for each in agreeing if each.evidence} - {
-                each.source for each in candidate.evidence
-            }
-            sure = candidate.confidence
-            for source in sources:
-                sure = _either(
-                    sure,
-                    0.5
-                    * max(each.confidence for each in agreeing if each.evidence and each.evidence[0].source == source),
-                )
+            others = (other for other in candidates if other is not candidate)
+            agreeing = [other for other in others if _same_title(candidate.value, other.value)]
+            sure = _agreed(candidate, agreeing)
             if best is None or sure > best.confidence:
                 proof = tuple(piece for each in agreeing for piece in each.evidence[:1])
                 best = Finding(candidate.value, round(min(sure, _MOST), 3), (*candidate.evidence, *proof)[:5])
@@ -216,16 +194,8 @@ class Fusion:
         links: list[tuple[str, DocumentLink]],
         head: str,
     ) -> list[Author]:
-        facts = document.facts
-        printed = [person for person in facts.people if person.role == "author" and not self._is_stopped(person.name)]
-        others = [person for person in facts.people if person.role != "author"]
-        if kind in _TEACHING and not any(person.confidence >= _SURE for person in printed):
-            # Who teaches the course wrote its exercises, unless the sheet says who did.
-            teachers = [person for person in others if person.role == "teacher"]
-            printed += [
-                replace(person, role="author", confidence=round(person.confidence * 0.85, 3)) for person in teachers
-            ]
-            others = [person for person in others if person.role != "teacher"]
+        """The authors whom a document prints, confirmed by its site, or else those whom the site names."""
+        printed, others = self._printed_authors(document.facts, kind)
         pool = _Pool(self.settings)
         for person in printed:
             pool.add(person)
@@ -234,22 +204,28 @@ class Fusion:
             *self._from_pages(above, kind, head),
             *self._from_documents(document, head),
         ]
-        names_itself = any(person.confidence >= _SURE for person in printed)
+        names_itself = _names_authors(printed)
         for candidate, is_in_head in candidates:
-            if self._is_stopped(candidate.name) or any(
-                same_person(candidate.name, other.name) >= 0.8 for other in others
-            ):
-                continue
-            if pool.confirm(candidate):
+            has_role = any(same_person(candidate.name, other.name) >= 0.8 for other in others)
+            if has_role or self._is_stopped(candidate.name) or pool.confirm(candidate):
                 continue
             if not names_itself and (is_in_head or not printed):
                 pool.add(candidate)
-        authors = []
-        for person in pool.people():
-            if person.confidence < self.settings.min_confidence:
-                continue
-            authors.append(self._with_addresses(person, document, above))
-        return authors
+        sure = [person for person in pool.people() if person.confidence >= self.settings.min_confidence]
+        return [self._with_addresses(person, document, above) for person in sure]
+
+    def _printed_authors(self, facts: DocumentFacts, kind: str) -> tuple[list[Person], list[Person]]:
+        """The authors whom a document prints, and people in other roles.
+
+        Who teaches a course wrote its exercises, unless the sheet says who did.
+        """
+        authors = [person for person in facts.people if person.role == "author" and not self._is_stopped(person.name)]
+        others = [person for person in facts.people if person.role != "author"]
+        if kind not in _TEACHING or _names_authors(authors):
+            return authors, others
+        teachers = [person for person in others if person.role == "teacher"]
+        authors += [replace(one, role="author", confidence=round(one.confidence * 0.85, 3)) for one in teachers]
+        return authors, [person for person in others if person.role != "teacher"]
 
     def _is_stopped(self, name: str) -> bool:
         folded = f" {fold_words(name)} "
@@ -321,59 +297,25 @@ class Fusion:
 
     def _with_addresses(self, person: Person, document: SiteDocument, above: list[Neighbour]) -> Author:
         """The author with the addresses that the document prints and those that the site gives today."""
-        facts = document.facts
-        printed: dict[str, MailAddress] = {}
-        for found in facts.emails:
-            if found.value in person.emails:
-                printed[found.value] = MailAddress(found.value, found.confidence, evidence=found.evidence)
-        for email in person.emails:
-            printed.setdefault(email, MailAddress(email, 0.8, evidence=person.evidence[:1]))
-        free = [
-            found
-            for found in facts.emails
-            if found.value not in printed and not any(found.value in other.emails for other in facts.people)
-        ]
-        for found in free:
-            if fits_address(person.name, found.value) >= 0.6:
-                printed[found.value] = MailAddress(
-                    found.value, round(found.confidence * 0.9, 3), evidence=found.evidence
-                )
+        printed = _printed_addresses(person, document.facts)
         entries = self.directory.find(person.name)
         linked = [entry for entry in entries if person.page and person.page in entry.owned]
         entry = linked[0] if len(linked) == 1 else self._nearest(entries, above)
         current: list[MailAddress] = []
-        affiliations = list(person.affiliations)
-        orcid = person.orcid
-        number = 0
+        affiliations = person.affiliations
         if entry is not None:
-            number = entry.number
             match = max(same_person(person.name, name) for name in entry.names)
-            for address in entry.addresses.values():
-                sure = round(
-                    address.confidence * (0.6 + 0.4 * match) * (1.0 if len(entries) == 1 or linked else 0.8), 3
-                )
-                if address.email in printed:
-                    known = printed.pop(address.email)
-                    current.append(
-                        MailAddress(
-                            address.email,
-                            _either(known.confidence, sure * 0.5),
-                            is_current=True,
-                            evidence=(*known.evidence, *address.evidence),
-                        )
-                    )
-                elif sure >= 0.5:
-                    current.append(replace(address, confidence=sure))
-            affiliations += [each.value for each in entry.affiliations.values()] if not affiliations else []
-            orcid = orcid or entry.orcid
+            share = (0.6 + 0.4 * match) * (1.0 if len(entries) == 1 or linked else 0.8)
+            current = _current_addresses(entry, printed, share)
+            affiliations = affiliations or tuple(each.value for each in entry.affiliations.values())
         addresses = sorted([*current, *printed.values()], key=lambda each: (not each.is_current, -each.confidence))
         return Author(
             name=person.name,
             confidence=person.confidence,
-            person=number,
+            person=entry.number if entry else 0,
             addresses=tuple(addresses),
             affiliations=tuple(dict.fromkeys(affiliations)),
-            orcid=orcid,
+            orcid=person.orcid or (entry.orcid if entry else ""),
             evidence=person.evidence[:5],
         )
 
@@ -444,6 +386,64 @@ class Fusion:
         return find_label(
             self._labels, head=head if place != "page" else "", around=around if place != "document" else ""
         )
+
+
+def _titles_of_links(links: list[tuple[str, DocumentLink]], head: str) -> Iterator[Finding]:
+    """What may be the title in the words of links and around them; surer where the document begins with it."""
+    folded_head = fold_words(head).replace(" ", "")
+    for url, link in links[:20]:
+        pieces = [(piece, 0.35, "words around the link") for piece in _title_pieces(link)]
+        for words, sure, rule in [(link.anchor, 0.45, "words of the link"), *pieces]:
+            if _may_be_title(words):
+                sure += 0.3 if fold_words(words).replace(" ", "") in folded_head else 0.0
+                evidence = Evidence(source="link", rule=rule, url=url, quote=link.item[:200] or link.anchor, distance=1)
+                yield Finding(" ".join(words.split()), sure, (evidence,))
+
+
+def _agreed(candidate: Finding, agreeing: list[Finding]) -> float:
+    """How sure a value is that values of other sources agree with: the best of each source counts half."""
+    own = {each.source for each in candidate.evidence}
+    best: dict[Source, float] = {}
+    for each in agreeing:
+        if each.evidence and (source := each.evidence[0].source) not in own:
+            best[source] = max(best.get(source, 0.0), each.confidence)
+    sure = candidate.confidence
+    for confidence in best.values():
+        sure = _either(sure, 0.5 * confidence)
+    return sure
+
+
+def _names_authors(people: list[Person]) -> bool:
+    """Whether a document itself says who its authors are."""
+    return any(person.confidence >= _SURE for person in people)
+
+
+def _printed_addresses(person: Person, facts: DocumentFacts) -> dict[str, MailAddress]:
+    """The addresses that a document prints for a person, and those for nobody that fit the name."""
+    own = {each.value: MailAddress(each.value, each.confidence, evidence=each.evidence) for each in facts.emails}
+    printed = {email: found for email, found in own.items() if email in person.emails}
+    for email in person.emails:
+        printed.setdefault(email, MailAddress(email, 0.8, evidence=person.evidence[:1]))
+    taken = {email for other in facts.people for email in other.emails}
+    for email, found in own.items():
+        if email not in printed and email not in taken and fits_address(person.name, email) >= 0.6:
+            printed[email] = replace(found, confidence=round(found.confidence * 0.9, 3))
+    return printed
+
+
+def _current_addresses(entry: Entry, printed: dict[str, MailAddress], share: float) -> list[MailAddress]:
+    """The addresses that the site gives a person today; those that the document prints as well leave `printed`."""
+    current = []
+    for address in entry.addresses.values():
+        sure = round(address.confidence * share, 3)
+        known = printed.pop(address.email, None)
+        if known is not None:
+            evidence = (*known.evidence, *address.evidence)
+            sure = _either(known.confidence, sure * 0.5)
+            current.append(MailAddress(address.email, sure, is_current=True, evidence=evidence))
+        elif sure >= 0.5:
+            current.append(replace(address, confidence=sure))
+    return current
 
 
 class _Words:

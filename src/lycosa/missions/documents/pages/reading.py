@@ -137,35 +137,42 @@ def _merge(known: Person, other: Person) -> Person:
 
 def _marked_up(doc: Doc) -> Iterator[Person]:
     """Persons in JSON-LD and microformats, and the author that the head of the page names."""
-    tree = doc.tree
-    assert tree is not None
-    for item in _walk(_load_json_ld(tree)):
-        kinds = item.get("@type")
-        if "Person" in (kinds if isinstance(kinds, list) else [kinds]) and isinstance(item.get("name"), str):
-            emails = [item["email"]] if isinstance(item.get("email"), str) else item.get("email") or []
-            yield _person(
-                item["name"],
-                0.9,
-                doc.url,
-                rule="JSON-LD",
-                role="other",
-                emails=[str(email).removeprefix("mailto:") for email in emails][:5],
-                affiliations=list(_texts(item.get("affiliation") or item.get("worksFor")))[:5],
-            )
-    for card in tree.select(".h-card, .vcard")[:MAX_PEOPLE]:
-        name = next((element.text for element in card.select(".p-name, .fn")[:1]), "")
-        emails = [
-            (element.attr("href") or element.text).removeprefix("mailto:")
-            for element in card.select(".u-email, .email")[:5]
-        ]
-        organisations = [element.text for element in card.select(".p-org, .org")[:3]]
-        if judge_name(_clean(name)):
-            yield _person(name, 0.9, doc.url, rule="hCard", role="other", emails=emails, affiliations=organisations)
-    for meta in tree.select("meta[name]"):
+    yield from _people_of_json_ld(doc)
+    yield from _people_of_cards(doc)
+    assert doc.tree is not None
+    for meta in doc.tree.select("meta[name]"):
         if (meta.attr("name") or "").lower() in ("author", "dc.creator", "dcterms.creator", "citation_author"):
             for name in re.split(r"\s*;\s*", meta.attr("content") or ""):
                 if judge_name(_clean(name)) >= 0.6:
                     yield _person(name, 0.7, doc.url, rule="meta author", role="other")
+
+
+def _people_of_json_ld(doc: Doc) -> Iterator[Person]:
+    for item in _walk(_load_json_ld(doc.tree)):
+        kinds, name, emails = item.get("@type"), item.get("name"), item.get("email") or []
+        if "Person" in (kinds if isinstance(kinds, list) else [kinds]) and isinstance(name, str):
+            yield _person(
+                name,
+                0.9,
+                doc.url,
+                rule="JSON-LD",
+                role="other",
+                emails=[str(one).removeprefix("mailto:") for one in ([emails] if isinstance(emails, str) else emails)][
+                    :5
+                ],
+                affiliations=list(_texts(item.get("affiliation") or item.get("worksFor")))[:5],
+            )
+
+
+def _people_of_cards(doc: Doc) -> Iterator[Person]:
+    assert doc.tree is not None
+    for card in doc.tree.select(".h-card, .vcard")[:MAX_PEOPLE]:
+        name = next((element.text for element in card.select(".p-name, .fn")[:1]), "")
+        addresses = [element.attr("href") or element.text for element in card.select(".u-email, .email")[:5]]
+        emails = [address.removeprefix("mailto:") for address in addresses]
+        organisations = [element.text for element in card.select(".p-org, .org")[:3]]
+        if judge_name(_clean(name)):
+            yield _person(name, 0.9, doc.url, rule="hCard", role="other", emails=emails, affiliations=organisations)
 
 
 def _load_json_ld(tree: Any) -> object:

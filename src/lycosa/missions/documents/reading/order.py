@@ -44,32 +44,41 @@ def _merge(segments: list[Segment]) -> list[Segment]:
     rows: dict[int, list[Segment]] = defaultdict(list)
     out: list[Segment] = []
     for one in sorted(segments, key=lambda one: (one.left, one.base)):
-        home: Segment | None = None
-        for row in range(int(one.base) // 4 - 2, int(one.base) // 4 + 3):
-            for other in rows[row][-3:]:
-                size = max(one.size, other.size)
-                level = abs(other.base - one.base)
-                gap = one.left - other.right
-                raised = level < 0.6 * size and min(one.size, other.size) < 0.85 * size and gap < 0.35 * size
-                label = other.text.endswith(":") and len(other.text) < 30 and gap < 14 * size
-                joined = level < 0.2 * size and (gap < 1.0 * size or label)
-                if gap > -0.5 * size and (raised or joined) and (home is None or other.right > home.right):
-                    home = other
-        if home is None:
-            rows[int(one.base) // 4].append(one)
-            out.append(one)
-            continue
-        if one.size < 0.85 * home.size and home.base - one.base > 0.08 * home.size:
-            home.text += RAISED + one.text.lstrip(RAISED)
-        elif home.size < 0.85 * one.size and one.base - home.base > 0.08 * one.size:
-            home.text = RAISED + home.text.lstrip(RAISED) + one.text
-            home.base, home.size, home.bold, home.italic = one.base, one.size, one.bold, one.italic
+        row = int(one.base) // 4
+        near = [other for nth in range(row - 2, row + 3) for other in rows[nth][-3:] if _touches(other, one)]
+        if near:
+            _join(max(near, key=lambda other: other.right), one)
         else:
-            home.text += (" " if one.left - home.right > 0.12 * one.size else "") + one.text
-            if len(one.text) > len(home.text) / 2:
-                home.size, home.bold, home.italic = one.size, one.bold, one.italic
-        home.right = max(home.right, one.right)
+            rows[row].append(one)
+            out.append(one)
     return out
+
+
+def _touches(left: Segment, right: Segment) -> bool:
+    """Whether a segment goes on in another, as its superscript or as what its label names."""
+    size = max(right.size, left.size)
+    level = abs(left.base - right.base)
+    gap = right.left - left.right
+    if gap <= -0.5 * size:
+        return False
+    if level < 0.6 * size and min(right.size, left.size) < 0.85 * size and gap < 0.35 * size:
+        return True
+    label = left.text.endswith(":") and len(left.text) < 30 and gap < 14 * size
+    return level < 0.2 * size and (gap < 1.0 * size or label)
+
+
+def _join(home: Segment, one: Segment) -> None:
+    """Put a segment behind the one that it touches; what is raised is marked."""
+    if one.size < 0.85 * home.size and home.base - one.base > 0.08 * home.size:
+        home.text += RAISED + one.text.lstrip(RAISED)
+    elif home.size < 0.85 * one.size and one.base - home.base > 0.08 * one.size:
+        home.text = RAISED + home.text.lstrip(RAISED) + one.text
+        home.base, home.size, home.bold, home.italic = one.base, one.size, one.bold, one.italic
+    else:
+        home.text += (" " if one.left - home.right > 0.12 * one.size else "") + one.text
+        if len(one.text) > len(home.text) / 2:
+            home.size, home.bold, home.italic = one.size, one.bold, one.italic
+    home.right = max(home.right, one.right)
 
 
 def _cut(segments: list[Segment], *, out: list[Segment], depth: int, column: int) -> None:

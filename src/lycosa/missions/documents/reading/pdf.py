@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Protocol
 
 from lxml import etree
@@ -399,18 +400,22 @@ def _without_line_numbers(words: list[_Word]) -> list[_Word]:
     for word in figures:
         columns[round(word.right / 3)].append(word)
     for column in columns.values():
-        column.sort(key=lambda word: -word.base)
-        values = [int(word.text) for word in column]
-        steps = [after - before for before, after in zip(values, values[1:], strict=False)]
-        if len(column) < 8 or sum(1 for step in steps if 0 < step <= 5) < 0.8 * len(steps):
-            continue
-        low, high = min(word.left for word in column), max(word.right for word in column)
-        left_of = sum(1 for word in words if word.right < low)
-        right_of = sum(1 for word in words if word.left > high)
-        if min(left_of, right_of) <= 0.05 * len(words) or (len(column) > 14 and steps.count(1) > 0.9 * len(steps)):
+        if _numbers_lines(column, words):
             gone = set(map(id, column))
             return [word for word in words if id(word) not in gone]
     return words
+
+
+def _numbers_lines(column: list[_Word], words: list[_Word]) -> bool:
+    """Whether figures below each other rise, and stand at the margin of the words or rise by one."""
+    column.sort(key=lambda word: -word.base)
+    values = [int(word.text) for word in column]
+    steps = [after - before for before, after in pairwise(values)]
+    if len(column) < 8 or sum(0 < step <= 5 for step in steps) < 0.8 * len(steps):
+        return False
+    low, high = min(word.left for word in column), max(word.right for word in column)
+    beside = min(sum(word.right < low for word in words), sum(word.left > high for word in words))
+    return beside <= 0.05 * len(words) or (len(column) > 14 and steps.count(1) > 0.9 * len(steps))
 
 
 def _segments(words: list[_Word], frame: tuple[float, float, float, float]) -> list[Segment]:
@@ -479,15 +484,29 @@ def read_pdf(body: bytes) -> Layout:
         return layout
     layout.metadata = read_embedded(reader.info, body)
     count = reader.count
-    chosen = sorted({*range(min(EARLY_PAGES, count)), *range(max(0, count - LAST_PAGES), count)})
+    pages = _read_pages(reader, layout)
+    layout.lines = _lines(pages, height=layout.page_height)
+    layout.text = _texts(reader, layout, chosen=list(pages), count=count)
+    layout.problem = layout.problem or reader.problem
+    if not layout.text.strip():
+        layout.problem = layout.problem or ("pdf: only pictures" if layout.image_pages else "pdf: no text")
+    elif _is_gibberish(layout.text):
+        layout.problem = layout.problem or "pdf: fonts without Unicode"
+    return layout
+
+
+def _read_pages(reader: PdfReader, layout: Layout) -> dict[int, list[Segment]]:
+    """The first and the last pages in reading order, as many as are needed; only those that matter are measured."""
+    count = reader.count
     pages: dict[int, list[Segment]] = {}
     cover = True
-    for nth in chosen:
-        if FIRST_PAGES <= nth < count - LAST_PAGES and (not cover or layout.page_width > layout.page_height):
+    for nth in sorted({*range(min(EARLY_PAGES, count)), *range(max(0, count - LAST_PAGES), count)}):
+        is_inner = FIRST_PAGES <= nth < count - LAST_PAGES
+        if is_inner and (not cover or layout.page_width > layout.page_height):
             continue
         if nth and not (cover and nth < FIRST_PAGES):
             text = reader.plain_text(nth)
-            if not _ADDRESS_SIGN.search(text) or FIRST_PAGES <= nth < count - LAST_PAGES:
+            if is_inner or not _ADDRESS_SIGN.search(text):
                 pages[nth] = [Segment(text=line.strip()) for line in text.split("\n") if line.strip()]
                 continue
         segments, picture, width, height = reader.page(nth)
@@ -499,14 +518,7 @@ def read_pdf(body: bytes) -> Layout:
                 continue
         layout.image_pages += picture
         pages[nth] = order_page(segments, width=width, height=height)
-    layout.lines = _lines(pages, height=layout.page_height)
-    layout.text = _texts(reader, layout, chosen=list(pages), count=count)
-    layout.problem = layout.problem or reader.problem
-    if not layout.text.strip():
-        layout.problem = layout.problem or ("pdf: only pictures" if layout.image_pages else "pdf: no text")
-    elif _is_gibberish(layout.text):
-        layout.problem = layout.problem or "pdf: fonts without Unicode"
-    return layout
+    return pages
 
 
 def _is_gibberish(text: str) -> bool:
