@@ -7,6 +7,7 @@ from pathlib import Path
 from lycosa.missions.manifest import CrawlOption, MissionManifest, SideDatabase, WebPage
 
 _VIEWS = "lycosa.missions.geo.web.views"
+_LISTS = "lycosa.missions.geo.web.lists"
 
 MANIFEST = MissionManifest(
     name="geo",
@@ -24,10 +25,10 @@ MANIFEST = MissionManifest(
     after_round="lycosa.missions.geo.cli.check_services:check_after",
     pages=(
         WebPage("", f"{_VIEWS}:show_map", "Map"),
-        WebPage("services", f"{_VIEWS}:show_services", "Services"),
+        WebPage("services", f"{_LISTS}:SERVICE_LIST", "Services"),
         WebPage("service", f"{_VIEWS}:show_service"),
-        WebPage("layers", f"{_VIEWS}:show_layers", "Layers"),
-        WebPage("checks", f"{_VIEWS}:show_checks", "Liveness"),
+        WebPage("layers", f"{_LISTS}:LAYER_LIST", "Layers"),
+        WebPage("checks", f"{_LISTS}:CHECK_LIST", "Liveness"),
         WebPage("file", f"{_VIEWS}:send_file", has_twin=False),
     ),
     side_databases=(SideDatabase("checks.db", merge="lycosa.missions.geo.check.check_history:merge_rounds"),),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import Struct
 
 from lycosa.missions.geo.bounds import Box
+from lycosa.missions.geo.inventory.inventory import Layer
 from lycosa.missions.geo.inventory.listing import ServiceFilter
-from lycosa.missions.geo.web.filter_values import FilterValue, count_values
 from lycosa.missions.geo.web.known_services import KnownServices, known_services
-from lycosa.missions.geo.web.layer_list import search_layers
 from lycosa.missions.geo.web.map_drawing import (
     WORLD,
     MapDrawing,
@@ -24,6 +24,14 @@ from lycosa.missions.geo.web.map_drawing import (
 from lycosa.missions.web import WebRequest
 
 MOST_SHAPES = 1_000  # boxes on one map, the largest first
+
+
+class FilterValue(Struct, frozen=True):
+    """A value, and how many have it."""
+
+    value: str
+    count: int
+    chosen: bool = False
 
 
 class MapShape(Struct, frozen=True):
@@ -101,6 +109,28 @@ def _map_services(known: KnownServices, q: str) -> Iterable[_Thing]:
 def _map_layers(known: KnownServices, q: str) -> Iterable[_Thing]:
     for layer in search_layers(known.layers, q):
         yield layer.item.title or layer.item.name, layer.entry.service.type, layer.entry.id, layer.item.box
+
+
+def count_values(values: Iterable[str], chosen: str) -> list[FilterValue]:
+    """The values of a list with how many have each, the commonest first; the chosen one is always there."""
+    counted = Counter(values)
+    if chosen:
+        counted.setdefault(chosen, 0)
+    return [FilterValue(value, count, value == chosen) for value, count in counted.most_common()]
+
+
+def search_layers(layers: Iterable[Layer], q: str) -> list[Layer]:
+    """The layers that have all the words, in what they or their services say of themselves."""
+    words = q.casefold().split()
+    if not words:
+        return list(layers)
+    return [layer for layer in layers if all(word in _words_of(layer) for word in words)]
+
+
+def _words_of(layer: Layer) -> str:
+    item, service = layer.item, layer.entry.service
+    texts = (item.title, item.name, item.abstract, *item.path, *item.keywords, service.title, service.provider)
+    return "\n".join(texts).casefold()
 
 
 def _name_view(view: Box) -> str:

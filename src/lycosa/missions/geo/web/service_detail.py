@@ -11,10 +11,9 @@ from lycosa.missions.geo.check import check_history
 from lycosa.missions.geo.check.check_history import CheckHistory
 from lycosa.missions.geo.model import Contact, Operation
 from lycosa.missions.geo.web.known_services import known_services
-from lycosa.missions.geo.web.layer_list import MOST_CRS, MOST_TEXT, LayerRow, make_layer_row
+from lycosa.missions.geo.web.lists import MOST_CRS, MOST_TEXT, LayerRow, ServiceRow, make_layer_row, make_service_row
 from lycosa.missions.geo.web.map_drawing import MapDrawing, draw_box, draw_map, find_view
 from lycosa.missions.geo.web.map_page import MOST_SHAPES, MapShape
-from lycosa.missions.geo.web.service_list import ServiceRow, make_service_row
 from lycosa.missions.web import NotFound, WebRequest
 
 _MOST_OPERATIONS = 100

@@ -1,4 +1,4 @@
-"""Views of the geo mission: the map, the services, one service, the layers, liveness over time, and files."""
+"""Views of the geo mission that are no lists: the map, one service, and files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from starlette.responses import FileResponse
 
 from lycosa.errors import UsageError
 from lycosa.missions.geo.export import writers
-from lycosa.missions.geo.web.check_rounds import CheckRoundRow, list_rounds
-from lycosa.missions.geo.web.layer_list import LayerRow, list_layers
 from lycosa.missions.geo.web.map_drawing import origin_of
 from lycosa.missions.geo.web.map_page import make_map
 from lycosa.missions.geo.web.service_detail import describe_service
-from lycosa.missions.geo.web.service_list import ServiceRow, list_services
 from lycosa.missions.web import View, WebRequest
 from lycosa.missions.web_files import send_made_file
 
@@ -31,24 +28,9 @@ def show_map(request: WebRequest) -> View:
     return View("map.html", make_map(request), images=origin_of(request.tiles))
 
 
-def show_services(request: WebRequest) -> View:
-    """All services: those that were found, then those that were not."""
-    return View("services.html", list_services(request), rows="services", row=ServiceRow)
-
-
 def show_service(request: WebRequest) -> View:
     """One service: ?id=…"""
     return View("service.html", describe_service(request))
-
-
-def show_layers(request: WebRequest) -> View:
-    """What the services offer: ?service= one of them."""
-    return View("layers.html", list_layers(request), rows="layers", row=LayerRow)
-
-
-def show_checks(request: WebRequest) -> View:
-    """The rounds of checks, and what changed between the last two."""
-    return View("checks.html", list_rounds(request.folder), rows="rounds", row=CheckRoundRow)
 
 
 def send_file(request: WebRequest) -> FileResponse:
