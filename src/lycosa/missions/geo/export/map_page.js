@@ -24,7 +24,6 @@ for (const one of [...services, ...layers]) {
 function plain(text) { return text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase(); } // aragon finds Aragón
 function width(b) { return b[0] <= b[2] ? b[2] - b[0] : 360 + b[2] - b[0]; }
 function parts(b) { return b[0] <= b[2] ? [b] : [[b[0], b[1], 180, b[3]], [-180, b[1], b[2], b[3]]]; }
-function turn(x) { return ((x + 540) % 360 + 360) % 360 - 180; } // the same meridian, from -180 to 180
 
 let shown = [], drawn = [], chosen = null, hovered = null, active = -1, here = null;
 
@@ -232,33 +231,14 @@ function pick(x, y) {
   if (Math.abs(at[1]) > 90) return;
   here = at; apply(); if (shown.length) choose(shown[0], { zoom: false });
 }
-const pointers = new Map(); let moved = 0, spread = 0;
-canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); pointers.set(event.pointerId, [event.offsetX, event.offsetY]); moved = 0; spread = 0; });
-canvas.addEventListener("pointermove", (event) => {
-  const last = pointers.get(event.pointerId), now = [event.offsetX, event.offsetY];
-  if (!last) { $("place").textContent = `${where([turn(lon(now[0])), lat(now[1])])}Land: Natural Earth 1:110m.`; return; }
-  pointers.set(event.pointerId, now);
-  if (pointers.size === 2) {
-    const [a, b] = [...pointers.values()], apart = Math.hypot(a[0] - b[0], a[1] - b[1]);
-    if (spread) zoom(apart / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
-    spread = apart; moved = 99; return;
-  }
-  moved += Math.hypot(now[0] - last[0], now[1] - last[1]);
-  if (moved > 4) { view.x -= (now[0] - last[0]) / view.k; view.y += (now[1] - last[1]) / view.k; hold(); paint(); }
-});
-canvas.addEventListener("pointerup", (event) => { const alone = pointers.size === 1; pointers.delete(event.pointerId); spread = 0; if (alone && moved <= 4) pick(event.offsetX, event.offsetY); });
-canvas.addEventListener("pointercancel", (event) => { pointers.delete(event.pointerId); spread = 0; });
-canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(Math.exp(-Math.sign(event.deltaY) * Math.min(0.5, Math.abs(event.deltaY) / 300)), event.offsetX, event.offsetY); }, { passive: false });
-canvas.addEventListener("keydown", (event) => {
-  const step = 60 / view.k, move = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] }[event.key];
-  if (move) { view.x += move[0]; view.y += move[1]; hold(); paint(); }
-  else if (event.key === "+" || event.key === "=") zoom(1.5);
-  else if (event.key === "-") zoom(1 / 1.5);
-  else if (event.key === "0" || event.key === "Home") world();
-  else if (event.key === "Enter") pick(size[0] / 2, size[1] / 2);
-  else if (event.key === "Escape") { here = null; apply(); }
-  else return;
-  event.preventDefault();
+followHands(canvas, canvas, {
+  step: () => 60,
+  point(at) { $("place").textContent = `${where([turn(lon(at[0])), lat(at[1])])}Land: Natural Earth 1:110m.`; },
+  move(x, y) { view.x -= x / view.k; view.y += y / view.k; hold(); paint(); },
+  zoom(factor, at) { zoom(factor, ...at); },
+  world,
+  pick(at) { pick(...at); },
+  forget() { here = null; apply(); },
 });
 $("in").addEventListener("click", () => zoom(1.6)); $("out").addEventListener("click", () => zoom(1 / 1.6)); $("home").addEventListener("click", world);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { ink(); paint(); });

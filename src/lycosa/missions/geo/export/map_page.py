@@ -21,6 +21,8 @@ from lycosa.missions.geo.model import Contact
 
 _TEMPLATE = Path(__file__).with_name("map_page.html")
 _SCRIPT = Path(__file__).with_name("map_page.js")
+#: What the map in the browser does with hands, too.
+_HANDS = Path(__file__).parents[1] / "web/static/map_hands.js"
 #: Characters of an abstract in the page; with more layers than this it leaves theirs out, so that it opens quickly.
 _MAX_ABSTRACT = 400
 _MANY = 20_000
@@ -38,7 +40,8 @@ def write_map(
     entries: list[ServiceEntry], layers: Iterable[Layer], *, title: str = "Geographic services"
 ) -> Iterator[str]:
     """The page, in parts."""
-    script = _SCRIPT.read_text(encoding="utf-8")
+    hands = _HANDS.read_text(encoding="utf-8").replace("export function", "function")
+    script = f"{_SCRIPT.read_text(encoding='utf-8')}{hands}"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     before, _, after = _TEMPLATE.read_text(encoding="utf-8").partition("{{data}}")
     yield before.replace("{{script-hash}}", digest).replace("{{title}}", _escape_html(title))

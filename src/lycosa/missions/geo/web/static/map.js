@@ -1,4 +1,5 @@
 // The map: moved and zoomed by dragging, wheel, two fingers and keys; a click tells what is there. The server draws it.
+import { followHands, turn } from "./map_hands.js";
 const box = document.getElementById("mapbox");
 const svg = box?.querySelector("svg.map");
 if (svg) {
@@ -8,7 +9,6 @@ if (svg) {
   const names = [...document.querySelectorAll("#drawn > li")];
   const shapes = names.map((name) => name.dataset.box.split(",").map(Number));
   const latitude = (y) => (mercator ? (Math.atan(Math.sinh((-y * Math.PI) / 180)) * 180) / Math.PI : -y);
-  const turn = (x) => ((((x + 180) % 360) + 360) % 360) - 180;
 
   // What the window shows: the view box in the middle, and more of the world where the window is wider or higher.
   function scale() {
@@ -16,10 +16,9 @@ if (svg) {
     const perPixel = Math.max(view.width / width, view.height / height);
     return { perPixel, left: view.x - (width * perPixel - view.width) / 2, top: view.y - (height * perPixel - view.height) / 2, width: width * perPixel, height: height * perPixel };
   }
-  function place(event) {
+  function place([x, y]) {
     const shown = scale();
-    const { left, top } = svg.getBoundingClientRect();
-    return [shown.left + (event.clientX - left) * shown.perPixel, shown.top + (event.clientY - top) * shown.perPixel];
+    return [shown.left + x * shown.perPixel, shown.top + y * shown.perPixel];
   }
 
   let waiting = 0;
@@ -85,38 +84,12 @@ if (svg) {
     picked.hidden = false;
   }
 
-  const pointers = new Map();
-  let moved = 0, apart = 0;
-  svg.addEventListener("pointerdown", (event) => { svg.setPointerCapture(event.pointerId); pointers.set(event.pointerId, event); moved = 0; apart = 0; });
-  svg.addEventListener("pointermove", (event) => {
-    const last = pointers.get(event.pointerId);
-    if (!last) return;
-    pointers.set(event.pointerId, event);
-    if (pointers.size === 2) {
-      const [one, other] = [...pointers.values()];
-      const now = Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
-      if (apart) zoom(apart / now, place({ clientX: (one.clientX + other.clientX) / 2, clientY: (one.clientY + other.clientY) / 2 }));
-      apart = now; moved = 99;
-      return;
-    }
-    const { perPixel } = scale();
-    moved += Math.hypot(event.clientX - last.clientX, event.clientY - last.clientY);
-    if (moved > 4) { view.x -= (event.clientX - last.clientX) * perPixel; view.y -= (event.clientY - last.clientY) * perPixel; apply(); }
-  });
-  svg.addEventListener("pointerup", (event) => { const alone = pointers.size === 1; pointers.delete(event.pointerId); apart = 0; if (alone && moved <= 4) pick(place(event)); });
-  svg.addEventListener("pointercancel", (event) => { pointers.delete(event.pointerId); apart = 0; });
-  svg.addEventListener("wheel", (event) => { event.preventDefault(); zoom(Math.exp(Math.sign(event.deltaY) * Math.min(0.5, Math.abs(event.deltaY) / 300)), place(event)); }, { passive: false });
-  box.addEventListener("keydown", (event) => {
-    if (event.target !== box) return;
-    const step = view.width / 8;
-    const move = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] }[event.key];
-    if (move) { view.x += move[0]; view.y += move[1]; apply(); }
-    else if (event.key === "+" || event.key === "=") zoom(0.6);
-    else if (event.key === "-") zoom(1 / 0.6);
-    else if (event.key === "0" || event.key === "Home") zoom(0);
-    else if (event.key === "Enter") pick([view.x + view.width / 2, view.y + view.height / 2]);
-    else return;
-    event.preventDefault();
+  followHands(svg, box, {
+    step: () => view.width / 8 / scale().perPixel,
+    move(x, y) { const { perPixel } = scale(); view.x -= x * perPixel; view.y -= y * perPixel; apply(); },
+    zoom(factor, at) { zoom(1 / factor, place(at)); },
+    world() { zoom(0); },
+    pick(at) { pick(place(at)); },
   });
   for (const button of box.querySelectorAll("[data-zoom]")) {
     button.addEventListener("click", (event) => { event.preventDefault(); zoom(Number(button.dataset.zoom)); });
