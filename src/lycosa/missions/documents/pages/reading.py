@@ -150,6 +150,7 @@ def _marked_up(doc: Doc) -> Iterator[Person]:
 def _people_of_json_ld(doc: Doc) -> Iterator[Person]:
     for item in _walk(_load_json_ld(doc.tree)):
         kinds, name, emails = item.get("@type"), item.get("name"), item.get("email") or []
+        emails = [emails] if isinstance(emails, str) else emails
         if "Person" in (kinds if isinstance(kinds, list) else [kinds]) and isinstance(name, str):
             yield _person(
                 name,
@@ -157,9 +158,7 @@ def _people_of_json_ld(doc: Doc) -> Iterator[Person]:
                 doc.url,
                 rule="JSON-LD",
                 role="other",
-                emails=[str(one).removeprefix("mailto:") for one in ([emails] if isinstance(emails, str) else emails)][
-                    :5
-                ],
+                emails=[str(email).removeprefix("mailto:") for email in emails][:5],
                 affiliations=list(_texts(item.get("affiliation") or item.get("worksFor")))[:5],
             )
 

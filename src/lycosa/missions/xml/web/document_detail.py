@@ -66,6 +66,23 @@ def describe_document(found: XmlFindings, request: WebRequest) -> XmlDocumentPag
     return _describe(found, number)
 
 
+def _corrections_of(found: XmlFindings, number: int) -> list[MadeCorrection]:
+    sql = f"SELECT what, detail, line, count FROM change WHERE document = ? LIMIT {_ROWS}"
+    return [
+        MadeCorrection(what, detail or "", line or 0, count or 0, CODES.get(what, ""))
+        for what, detail, line, count in found.rows(sql, [number])
+    ]
+
+
+def _links_of(found: XmlFindings, number: int) -> list[TypedLinkRow]:
+    sql = f"""SELECT kind, href, target, found, how, strong FROM link WHERE document = ?
+              ORDER BY strong DESC, nth LIMIT {_ROWS}"""
+    return [
+        TypedLinkRow(kind or "", href or "", target or "", there, how or "", bool(strong))
+        for kind, href, target, there, how, strong in found.rows(sql, [number])
+    ]
+
+
 def _describe(found: XmlFindings, number: int) -> XmlDocumentPage:
     row = found.of_ids([number])[0]
     names = (*_FACTS, "member", "validity_error", "fault", "fault_line", "schema", "links")
@@ -92,20 +109,8 @@ def _describe(found: XmlFindings, number: int) -> XmlDocumentPage:
                 [number],
             )
         ],
-        corrections=[
-            MadeCorrection(what, detail or "", line or 0, count or 0, CODES.get(what, ""))
-            for what, detail, line, count in found.rows(
-                f"SELECT what, detail, line, count FROM change WHERE document = ? LIMIT {_ROWS}", [number]
-            )
-        ],
-        links=[
-            TypedLinkRow(kind or "", href or "", target or "", there, how or "", bool(strong))
-            for kind, href, target, there, how, strong in found.rows(
-                f"""SELECT kind, href, target, found, how, strong FROM link WHERE document = ?
-                    ORDER BY strong DESC, nth LIMIT {_ROWS}""",
-                [number],
-            )
-        ],
+        corrections=_corrections_of(found, number),
+        links=_links_of(found, number),
         link_count=facts["links"] or 0,
         needs=found.of_ids(needs[:_ROWS]),
         needs_all=needs_all and len(needs) <= _ROWS,
