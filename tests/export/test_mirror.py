@@ -21,7 +21,7 @@ from lycosa.export.mirror import (
     MirrorCount,
     MirrorPlan,
     add_suffix,
-    fold,
+    fold_path,
     path_of,
     type_of,
     write_mirror,
@@ -163,7 +163,7 @@ def test_one_of_those_that_want_one_place_gets_it() -> None:
     assert place(root, index) == {index: "example.org/index.html", root: add_suffix("example.org/index.html", root)}
     cases = place("https://example.org/Case", "https://example.org/case", "https://example.org/CASE")
     assert cases["https://example.org/CASE"] == "example.org/CASE"
-    assert len({fold(path) for path in cases.values()}) == 3
+    assert len({fold_path(path) for path in cases.values()}) == 3
     spelled = place("https://example.org/a%3Ab", "https://example.org/a:b")
     assert len(set(spelled.values())) == 2
 
@@ -191,7 +191,7 @@ def test_no_two_pages_share_a_place_whatever_their_order(urls: list[str], data: 
     placed = place(*urls)
     assert placed.keys() == set(urls)
     assert placed == place(*data.draw(st.permutations(urls)))
-    keys = {fold(path) for path in placed.values()}
+    keys = {fold_path(path) for path in placed.values()}
     assert len(keys) == len(urls)
     folders = {folder for key in keys for folder in itertools.accumulate(key.split("/")[:-1], "{}/{}".format)}
     assert not keys & folders

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lycosa.output.charts import Bar, draw_bars, draw_histogram, list_ticks
-from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles, write_page
+from lycosa.output.html_page import Section, TableLink, table, text, tiles, unfolding, write_page
 
 
 def test_ticks_are_round_whole_numbers() -> None:
@@ -26,7 +26,7 @@ def test_text_of_strangers_is_escaped_everywhere() -> None:
             [(EVIL, 1), (TableLink("http://x.test/" + EVIL), 2), (TableLink("javascript:alert(1)"), 3)],
             caption=EVIL,
         ),
-        fold(EVIL, text(EVIL)),
+        unfolding(EVIL, text(EVIL)),
         draw_bars([Bar(EVIL, (1, 2), EVIL)], series=(EVIL, EVIL), title=EVIL),
         draw_histogram([(EVIL, 3)], title=EVIL, axis=EVIL),
     ]
@@ -49,4 +49,4 @@ def test_bars_are_in_proportion() -> None:
     widths = [float(piece.split('"')[0]) for piece in drawn.split(' width="')[1:]]
     assert len(widths) == 2 and abs(widths[0] - 2 * widths[1]) < 0.2
     assert draw_bars([], title="t") and draw_histogram([], title="t", axis="x")
-    assert table(("a",), []) == "" == fold("x", "")
+    assert table(("a",), []) == "" == unfolding("x", "")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lycosa.missions.records.learning import Example, learn
 from lycosa.missions.records.learning.learner import count
-from lycosa.missions.records.learning.places import fold
+from lycosa.missions.records.learning.places import one_line
 from lycosa.parse import Doc, read
 
 
@@ -33,7 +33,7 @@ class WrapperSite(NamedTuple):
             field: count(
                 [found[page][field] for page in self.test],
                 [
-                    frozenset(fold(html.unescape(v)) for v in self.gold[page].get(field, [])) - {""}
+                    frozenset(one_line(html.unescape(v)) for v in self.gold[page].get(field, [])) - {""}
                     for page in self.test
                 ],
             ).f

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from lycosa.disk import make_fault
-from lycosa.export.mirror import add_suffix, fold, path_of
+from lycosa.export.mirror import add_suffix, fold_path, path_of
 from lycosa.output.atomic_file import whole_file
 from lycosa.output.export_folder import Listing, Place, open_export_folder
 
@@ -61,9 +61,9 @@ def _name(url: str, mime: str, taken: set[str], *, is_packed: bool) -> str:
     name = path_of(url.replace("!/", "/"), mime).rpartition("/")[2]
     if not is_packed:  # it is a document that the server, or its reader, has unpacked
         name = _PACKED_ENDING.sub("", name)
-    if name == INDEX or fold(name) in taken:
+    if name == INDEX or fold_path(name) in taken:
         name = add_suffix(name, url)
-    taken.add(fold(name))
+    taken.add(fold_path(name))
     return name
 
 

@@ -159,7 +159,7 @@ def add_suffix(path: str, url: str) -> str:
     return f"{folder}{slash}{_cut(stem, MAX_NAME - len(mark) - len(extension))}{mark}{extension}"
 
 
-def fold(path: str) -> str:
+def fold_path(path: str) -> str:
     """The key that two paths share when some file system takes them for one: case and composition do not count."""
     return normalize("NFC", normalize("NFC", path).casefold())
 
@@ -295,7 +295,7 @@ class MirrorPlan:
     def add(self, url: str, mime: str, *, part: int = 0) -> None:
         """Add a page; the same URL again replaces the first."""
         preferred = path_of(url, mime)
-        key = fold(preferred)
+        key = fold_path(preferred)
         kind = type_of(mime, "")
         inside = f"index.{kind}" if kind.isalnum() else "index.html"
         rank = 2 * (not url.startswith("https:")) + url.partition("?")[0].endswith("/")

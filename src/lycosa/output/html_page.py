@@ -81,7 +81,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell | TableLink]], *,
     return f'<div class="wide"><table{many}>{titled}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def fold(summary: str, inner: str) -> str:
+def unfolding(summary: str, inner: str) -> str:
     """HTML that a click on its summary unfolds."""
     return f"<details><summary>{fit_html(summary)}</summary>{inner}</details>" if inner else ""
 

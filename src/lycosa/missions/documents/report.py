@@ -13,7 +13,7 @@ from lycosa.missions.documents.contacts import ContactSheet, contact_sheets
 from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.model import DocumentDescription, Evidence
 from lycosa.output.charts import Bar, draw_bars
-from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles
+from lycosa.output.html_page import Section, TableLink, table, text, tiles, unfolding
 from lycosa.output.plain import fit_html, printable
 from lycosa.output.wording import counted
 
@@ -154,7 +154,7 @@ def _evidence(wanted: list[DocumentDescription]) -> Section:
     parts = [text("Each value with how sure it is, and where it comes from.")]
     for each in wanted[:_STORIES]:
         inner = "<pre>" + "\n".join(fit_html(line) for line in story_lines(each)) + "</pre>"
-        parts.append(fold(_title(each) or each.url, inner))
+        parts.append(unfolding(_title(each) or each.url, inner))
     return Section("Evidence", [*parts, *_more(len(wanted), _STORIES)])
 
 

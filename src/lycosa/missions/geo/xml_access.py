@@ -85,7 +85,7 @@ def seek(element: Element, name: str) -> Element | None:
     return found if found is not None else next(element.iter(f"{{*}}{name}"), None)
 
 
-def fold(text: str, limit: int = MAX_NAME) -> str:
+def one_line(text: str, limit: int = MAX_NAME) -> str:
     """A text in one line, shortened."""
     return " ".join(text[: 4 * limit].split())[:limit]
 
@@ -95,7 +95,7 @@ def text_of(element: Element | None, limit: int = MAX_NAME) -> str:
     if element is None:
         return ""
     if len(element):
-        if (own := fold(element.text or "", limit)) and any(len(child) for child in element):
+        if (own := one_line(element.text or "", limit)) and any(len(child) for child in element):
             return own  # its end is missing, and what follows stands in it
         parts, room = [], 4 * limit
         for part in element.itertext("{*}*"):
@@ -103,8 +103,8 @@ def text_of(element: Element | None, limit: int = MAX_NAME) -> str:
             room -= len(part)
             if room <= 0:
                 break
-        return fold("".join(parts), limit)
-    return fold(element.text or "", limit)
+        return one_line("".join(parts), limit)
+    return one_line(element.text or "", limit)
 
 
 def text_at(element: Element | None, *path: str) -> str:
@@ -137,7 +137,7 @@ def attribute(element: Element | None, name: str) -> str:
     value = element.get(name)
     if value is None:
         value = next((v for k, v in element.items() if k.rpartition("}")[2] == name), "")
-    return fold(value, _MAX_URL)
+    return one_line(value, _MAX_URL)
 
 
 def language_of(element: Element) -> str:
@@ -176,4 +176,4 @@ def read_keywords(element: Element | None) -> tuple[str, ...]:
 def _split_keywords(text: str) -> list[str]:
     """Those of one text, at commas; without any, at the ends of lines."""
     parts = (_MARKS if _MARKS.search(text) else _LINES).split(text)
-    return [fold(word) for word in parts]
+    return [one_line(word) for word in parts]

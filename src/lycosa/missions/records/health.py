@@ -22,7 +22,7 @@ from lycosa.errors import LycosaError
 from lycosa.missions.records.converters import convert
 from lycosa.missions.records.database.store import RecordStore, open_store
 from lycosa.missions.records.learning.learner import Example, learn
-from lycosa.missions.records.learning.places import PageIndex, fold, run_field
+from lycosa.missions.records.learning.places import PageIndex, one_line, run_field
 from lycosa.missions.records.settings import RecordsSettings
 from lycosa.output.wording import counted
 from lycosa.parse import Doc
@@ -268,8 +268,8 @@ def _propose(
     right = 0
     for example in others:
         assert example.page.tree is not None
-        given = {fold(value) for value in run_field(rule, example.page.tree)}
-        right += given == {fold(value) for value in example.values[field]}
+        given = {one_line(value) for value in run_field(rule, example.page.tree)}
+        right += given == {one_line(value) for value in example.values[field]}
     if others and right * 2 < len(others):
         return None
     return ProposedRule(rule.rules, len(others), right)

@@ -15,7 +15,7 @@ from lycosa.missions.api import Report
 from lycosa.missions.xml.closure import UNCHECKED, quote
 from lycosa.missions.xml.repair import CODES
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
-from lycosa.output.html_page import Section, TableLink, fold, table, text, tiles
+from lycosa.output.html_page import Section, TableLink, table, text, tiles, unfolding
 from lycosa.output.plain import show_size
 from lycosa.output.wording import counted
 
@@ -113,7 +113,7 @@ class XmlReport:
             "Namespaces",
             [
                 draw_bars(bars, title="Documents by namespace"),
-                fold(shown, table(("namespace", "documents", "elements"), cells)),
+                unfolding(shown, table(("namespace", "documents", "elements"), cells)),
             ],
         )
 
@@ -156,11 +156,13 @@ class XmlReport:
                     [[value or 0.0 if nth else value for nth, value in enumerate(row)] for row in rows],
                     caption="Means by kind; shares from 0 to 1",
                 ),
-                fold(
+                unfolding(
                     "The deepest documents",
                     table(("url", "kind", "depth", "elements", "most children", "bytes"), _linked(deep)),
                 ),
-                fold("The largest documents", table(("url", "kind", "bytes", "elements", "depth"), _linked(large))),
+                unfolding(
+                    "The largest documents", table(("url", "kind", "bytes", "elements", "depth"), _linked(large))
+                ),
             ],
         )
 
@@ -194,11 +196,11 @@ class XmlReport:
                     " another, and languages that no validator here knows."
                 ),
                 draw_bars(bars, series=tuple(_VALIDITY), colours=tuple(_VALIDITY.values()), title="Validity by kind"),
-                fold(
+                unfolding(
                     f"What is wrong: {_shown_of(len(wrong), total, 'documents')}",
                     table(("url", "kind", "validity", "error"), _linked(wrong)),
                 ),
-                fold(
+                unfolding(
                     f"Not well-formed: {_shown_of(len(broken), count, 'documents')}",
                     table(("url", "kind", "fault", "line"), _linked(broken)),
                 ),
@@ -228,8 +230,12 @@ class XmlReport:
                     " Guessed: something was missing at its address, and one of its name was found elsewhere."
                 ),
                 draw_bars(bars, series=tuple(_CLOSURE), colours=tuple(_CLOSURE.values()), title="Closures by kind"),
-                fold("The largest closures", table(("url", "kind", "closure", "documents", "missing"), _linked(large))),
-                fold("What is missing most", table(("address", "links", "documents that need it"), _linked(wanted))),
+                unfolding(
+                    "The largest closures", table(("url", "kind", "closure", "documents", "missing"), _linked(large))
+                ),
+                unfolding(
+                    "What is missing most", table(("address", "links", "documents that need it"), _linked(wanted))
+                ),
             ],
         )
 
@@ -275,7 +281,7 @@ class XmlReport:
             "Hosts",
             [
                 draw_bars(bars, title="Documents by host"),
-                fold(_title_of(len(rows), total, "hosts"), table(head, cells)),
+                unfolding(_title_of(len(rows), total, "hosts"), table(head, cells)),
             ],
         )
 
@@ -292,7 +298,7 @@ class XmlReport:
             more = table(("collection", "documents", "bytes"), [(str(row[1]), row[2], int(row[3])) for row in here])
             title = f"Cluster {cluster}"
             yield Section(
-                title, [draw_bars(bars, title=title), fold(f"All of {counted(len(here), 'collection')}", more)]
+                title, [draw_bars(bars, title=title), unfolding(f"All of {counted(len(here), 'collection')}", more)]
             )
 
 

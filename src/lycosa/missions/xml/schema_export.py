@@ -16,7 +16,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.analysis.selection import Document, Selection
 from lycosa.errors import UsageError
-from lycosa.export.mirror import add_suffix, fold, path_of
+from lycosa.export.mirror import add_suffix, fold_path, path_of
 from lycosa.missions.xml.closure import NEEDS, Closures, fold_public
 from lycosa.output.export_folder import write_folder
 
@@ -99,16 +99,16 @@ def _lay_out(selection: Selection, documents: dict[int, Document]) -> dict[int, 
             path = add_suffix(path, address)
             if _is_taken(path, files, folders):
                 continue
-        files.add(fold(path))
-        folders.update(fold(str(parent)) for parent in PurePosixPath(path).parents)
+        files.add(fold_path(path))
+        folders.update(fold_path(str(parent)) for parent in PurePosixPath(path).parents)
         places[number].append((address, path))
     return places
 
 
 def _is_taken(path: str, files: set[str], folders: set[str]) -> bool:
     """Whether a file or folder stands there, or a file where one of its folders would be."""
-    above = {fold(str(parent)) for parent in PurePosixPath(path).parents}
-    return fold(path) in files or fold(path) in folders or bool(above & files)
+    above = {fold_path(str(parent)) for parent in PurePosixPath(path).parents}
+    return fold_path(path) in files or fold_path(path) in folders or bool(above & files)
 
 
 def _list_addresses(selection: Selection, documents: dict[int, Document]) -> Iterator[tuple[int, str]]:

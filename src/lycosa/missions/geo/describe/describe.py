@@ -21,7 +21,7 @@ from lycosa.missions.geo.recognise.answers import read_exception_report
 from lycosa.missions.geo.recognise.endpoint_inference import find_endpoint, strip_request
 from lycosa.missions.geo.recognise.kinds import inflate, recognise
 from lycosa.missions.geo.vocabulary import name_language
-from lycosa.missions.geo.xml_access import attribute, children, find, fold, prose_at, read_tree, text_at
+from lycosa.missions.geo.xml_access import attribute, children, find, one_line, prose_at, read_tree, text_at
 from lycosa.model import Record
 from lycosa.parse import Doc
 
@@ -222,7 +222,7 @@ def _read_coverage(element: Element) -> LayerItem:
         place_box(item, domain, None)
     envelope = next(element.iter("{*}Envelope", "{*}EnvelopeWithTimePeriod"), None)
     if envelope is not None and item.box is None:
-        crs = fold(envelope.get("srsName", ""), 300)
+        crs = one_line(envelope.get("srsName", ""), 300)
         item.crs, item.crs_count = ((name_crs(crs),), 1) if crs else ((), 0)
         item.box, values = _read_envelope(envelope, crs)
         item.box_from = "own" if item.box else "unusable"

@@ -23,8 +23,8 @@ from lycosa.missions.geo.xml_access import (
     attribute,
     children,
     find,
-    fold,
     language_of,
+    one_line,
     prose_at,
     text_at,
     text_of,
@@ -61,7 +61,7 @@ def read_feed(root: Element, service: Service) -> list[LayerItem]:
 
 def _read_references(element: Element) -> list[MetadataLink]:
     found = [e for e in children(element, "link") if e.get("rel") == "describedby"][:MAX_LIST]
-    return [MetadataLink(attribute(e, "href"), "", fold(e.get("type", ""), 120)) for e in found]
+    return [MetadataLink(attribute(e, "href"), "", one_line(e.get("type", ""), 120)) for e in found]
 
 
 def _read_entry(entry: Element, systems: dict[str, None]) -> LayerItem:
@@ -71,7 +71,7 @@ def _read_entry(entry: Element, systems: dict[str, None]) -> LayerItem:
     name = text_at(entry, "spatial_dataset_identifier_code") or text_at(entry, "id")
     item = LayerItem("dataset", name, text_at(entry, "title"), prose_at(entry, "summary") or prose_at(entry, "content"))
     item.metadata = tuple(_read_references(entry))
-    item.formats = unique([fold(e.get("type", ""), 120) for e in data])
+    item.formats = unique([one_line(e.get("type", ""), 120) for e in data])
     item.address, *others = unique([attribute(e, "href") for e in data]) or ("",)
     item.addresses = tuple(others)
     item.licence = prose_at(entry, "rights")
@@ -79,7 +79,9 @@ def _read_entry(entry: Element, systems: dict[str, None]) -> LayerItem:
     crs = unique([name_crs(term) for term in terms if "crs" in term.lower() or "epsg" in term.lower()])
     item.crs, item.crs_count = crs[:MAX_ITEM_CRS], len(crs)
     systems.update(dict.fromkeys(crs))
-    item.keywords = unique([fold(term) for term in terms if "crs" not in term.lower() and "epsg" not in term.lower()])
+    item.keywords = unique(
+        [one_line(term) for term in terms if "crs" not in term.lower() and "epsg" not in term.lower()]
+    )
     item.box, item.box_from = _read_place(entry)
     return item
 
@@ -117,10 +119,12 @@ def read_opensearch(root: Element, service: Service) -> list[LayerItem]:
     service.contact = Contact(person=text_at(root, "Developer"), email=email) if email else None
     found = list(children(root, "Url"))[:MAX_LIST]
     service.operations = tuple(
-        Operation(fold(e.get("rel", "results"), 60), (attribute(e, "template"),), (), (fold(e.get("type", ""), 120),))
+        Operation(
+            one_line(e.get("rel", "results"), 60), (attribute(e, "template"),), (), (one_line(e.get("type", ""), 120),)
+        )
         for e in found
     )
-    service.formats = unique([fold(e.get("type", ""), 120) for e in found])
+    service.formats = unique([one_line(e.get("type", ""), 120) for e in found])
     return []
 
 
@@ -133,7 +137,7 @@ def read_tile_maps(root: Element, service: Service) -> list[LayerItem]:
     for e in [] if maps is None else islice(children(maps, "TileMap"), MAX_ITEMS):
         address = attribute(e, "href")
         crs = (name_crs(e.get("srs", "")),)
-        title = fold(e.get("title", ""))
+        title = one_line(e.get("title", ""))
         items.append(LayerItem("tile-map", title, title, crs=crs, crs_count=1, address=address))
     service.crs = unique([item.crs[0] for item in items])
     return items

@@ -26,7 +26,7 @@ from lycosa.missions.geo.model import (
     Service,
 )
 from lycosa.missions.geo.recognise.kinds import FAULTS, strip_json
-from lycosa.missions.geo.xml_access import fold, unique
+from lycosa.missions.geo.xml_access import one_line, unique
 
 Table = dict[str, Any]
 
@@ -50,7 +50,7 @@ def read_object(body: bytes) -> Table:
 def word(value: object, limit: int = MAX_NAME) -> str:
     """A text in one line; "" for what is none; numbers as they are written."""
     if isinstance(value, str):
-        return fold(value, limit)
+        return one_line(value, limit)
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
@@ -272,7 +272,7 @@ def _name_server(endpoint: str) -> str:
 def _prose(value: object) -> str:
     """A text without the markup that ArcGIS lets people write in it."""
     text = word(value, MAX_TEXT)
-    return fold(unescape(_TAG.sub(" ", text)), MAX_TEXT) if "<" in text or "&" in text else text
+    return one_line(unescape(_TAG.sub(" ", text)), MAX_TEXT) if "<" in text or "&" in text else text
 
 
 def _read_child(found: Table) -> LayerItem:

@@ -26,8 +26,8 @@ from lycosa.missions.geo.xml_access import (
     attribute,
     children,
     find,
-    fold,
     language_of,
+    one_line,
     prose_at,
     read_keywords,
     text_at,
@@ -118,7 +118,7 @@ def _read_operation(element: Element) -> Operation:
     get = [attribute(e, "href") for e in element.iter("{*}Get")]
     post = [attribute(e, "href") for e in element.iter("{*}Post")]
     formats = [name for e in children(element, "Parameter") if _is_format(e) for name in _read_values(e)]
-    return Operation(fold(element.get("name", ""), 120), unique(get), unique(post), unique(formats))
+    return Operation(one_line(element.get("name", ""), 120), unique(get), unique(post), unique(formats))
 
 
 def _choose_formats(service: Service) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ def place_box(item: LayerItem, element: Element, inherited: Box | None) -> None:
     for e in list(children(element, "BoundingBox"))[:MAX_ITEM_CRS]:
         values = read_corners(e)
         if len(values) == 4 and (crs := e.get("crs") or e.get("CRS")):
-            extents.append(Extent(fold(crs, 120), values))
+            extents.append(Extent(one_line(crs, 120), values))
     item.extents = tuple(extents)
     item.box = unite([box for box in boxes if box])
     item.box_from = ""
@@ -284,7 +284,7 @@ def read_offerings(root: Element, service: Service) -> list[LayerItem]:
         envelope = next(element.iter("{*}Envelope"), None)
         if envelope is not None:
             corners = [read_numbers(text_at(envelope, corner), 3)[:2] for corner in ("lowerCorner", "upperCorner")]
-            crs = fold(envelope.get("srsName", ""), 120)
+            crs = one_line(envelope.get("srsName", ""), 120)
             if len(corners[0]) == len(corners[1]) == 2:
                 item.extents = (Extent(crs, (*corners[0], *corners[1])),)
                 item.box = convert(crs or "OGC:CRS84", item.extents[0].values, latitude_first=True)

@@ -29,10 +29,10 @@ from lycosa.missions.geo.model import (
 from lycosa.missions.geo.xml_access import (
     children,
     find,
-    fold,
     language_of,
     link_of,
     local,
+    one_line,
     prose_at,
     read_keywords,
     seek,
@@ -287,7 +287,7 @@ def _read_extents(layer: Element) -> tuple[Extent, ...]:
         crs = box.get("CRS") or box.get("SRS") or ""
         values = [number for name in ("minx", "miny", "maxx", "maxy") for number in read_numbers(box.get(name, ""), 1)]
         if crs and len(values) == 4:
-            found.append(Extent(fold(crs, 120), tuple(values)))
+            found.append(Extent(one_line(crs, 120), tuple(values)))
             if len(found) == MAX_ITEM_CRS:
                 break
     return tuple(found)
@@ -301,15 +301,15 @@ def _read_dimensions(layer: Element, given: tuple[Dimension, ...]) -> tuple[Dime
     """The dimensions of a layer; before 1.3 their values stand in Extent elements of their own."""
     found = {dimension.name: dimension for dimension in given}
     for e in children(layer, "Dimension", "Extent"):
-        name = fold(e.get("name", ""), 60)
+        name = one_line(e.get("name", ""), 60)
         if not name or len(found) > MAX_LIST:
             continue
         known = found.get(name) or Dimension(name)
         found[name] = Dimension(
             name,
             _read_values(e) or known.extent,
-            fold(e.get("default", ""), 120) or known.default,
-            fold(e.get("units", ""), 60) or known.units,
+            one_line(e.get("default", ""), 120) or known.default,
+            one_line(e.get("units", ""), 60) or known.units,
         )
     return tuple(found.values())
 
@@ -326,7 +326,7 @@ def _read_values(element: Element) -> str:
 def _read_reference(element: Element) -> MetadataLink:
     kind = element.get("type") or element.get("metadataType") or ""
     return MetadataLink(
-        link_of(element), fold(kind, 60), fold(element.get("format") or text_at(element, "Format"), 120)
+        link_of(element), one_line(kind, 60), one_line(element.get("format") or text_at(element, "Format"), 120)
     )
 
 

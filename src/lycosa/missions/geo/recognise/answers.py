@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from lycosa.missions.geo.describe.json_services import read_object, table, word
 from lycosa.missions.geo.recognise.endpoint_inference import infer
-from lycosa.missions.geo.xml_access import attribute, find, fold, local, read_tree, text_of
+from lycosa.missions.geo.xml_access import attribute, find, local, one_line, read_tree, text_of
 from lycosa.parse import Doc
 
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ def read_exception_report(doc: Doc) -> ExceptionReport | None:
     for element in root.iter("{*}*"):
         code = code or element.get("code") or element.get("exceptionCode") or ""
         if local(element) in _TEXTS:
-            texts.append(fold("".join(element.itertext()), _MAX_TEXT))
+            texts.append(one_line("".join(element.itertext()), _MAX_TEXT))
             if len(texts) == 5:
                 break
-    return ExceptionReport(fold(code, 60), fold(" ".join(texts), _MAX_TEXT))
+    return ExceptionReport(one_line(code, 60), one_line(" ".join(texts), _MAX_TEXT))
 
 
 #: Answers that are remembered.

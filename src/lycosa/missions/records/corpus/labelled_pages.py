@@ -23,7 +23,7 @@ from lycosa.export.definition import Written
 from lycosa.missions.records.converters import convert
 from lycosa.missions.records.corpus.forms import name_page
 from lycosa.missions.records.corpus.options import LabelledOptions
-from lycosa.missions.records.learning.places import PageIndex, ValuePlace, fold
+from lycosa.missions.records.learning.places import PageIndex, ValuePlace, one_line
 from lycosa.missions.records.rules import SourceMap
 from lycosa.output.export_folder import ExportFolder, list_as, open_export_folder
 from lycosa.output.wording import counted
@@ -194,7 +194,7 @@ def _converters(value: Any) -> tuple[str, ...]:
 def _plain(value: Any) -> str:
     if not isinstance(value, str):
         return msgspec.json.encode(value).decode()
-    return value if "\n" in value else fold(value)  # paragraphs stay
+    return value if "\n" in value else one_line(value)  # paragraphs stay
 
 
 def _locate(place: ValuePlace, source: SourceMap) -> LabelPlace | None:

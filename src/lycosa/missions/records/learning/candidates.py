@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from turbohtml import Element, Text
 
-from lycosa.missions.records.learning.places import PageIndex, ValuePlace, fold, xpath_fold
+from lycosa.missions.records.learning.places import PageIndex, ValuePlace, one_line, xpath_one_line
 
 MAX_PER_PLACE = 600
 _MAX_ANCHORS = 5
@@ -70,7 +70,7 @@ class _Maker:
 
     def __init__(self, place: ValuePlace, page: PageIndex, field: str, value: str) -> None:
         self.place, self.page = place, page
-        self.value = fold(value)
+        self.value = one_line(value)
         self.words = frozenset(_WORD.findall(field.lower()))
         self.letters = _letters(self.value)
         self.value_words = {w for w in _WORD.findall(self.value.lower()) if len(w) > 4} - self.words
@@ -89,7 +89,7 @@ class _Maker:
             if self.place.text is not None or self.place.attribute:
                 return
             outer = element.parent
-            element = outer if isinstance(outer, Element) and fold(outer.text[:20_000]) == self.value else None
+            element = outer if isinstance(outer, Element) and one_line(outer.text[:20_000]) == self.value else None
 
     def _ends(self, element: Element) -> Iterator[tuple[str, float]]:
         """What follows the path to the element: nothing, an attribute, or one of its text nodes."""
@@ -102,7 +102,7 @@ class _Maker:
             if starts:
                 yield starts, 0.1 if len(prefix) > 2 else 0.4
         else:
-            texts = [n for n in element.children if isinstance(n, Text) and xpath_fold(n.data)]
+            texts = [n for n in element.children if isinstance(n, Text) and xpath_one_line(n.data)]
             number = next((i for i, n in enumerate(texts, 1) if n == self.place.text), 0)
             if starts:
                 yield f"/text(){starts}", 0.1 if len(prefix) > 2 else 0.5
@@ -234,7 +234,7 @@ class _Maker:
         found = 0
         for back in range(1, min(_LABELS_BACK, self.place.position) + 1):
             position = self.place.position - back
-            text = xpath_fold(self.page.texts[position].data)
+            text = xpath_one_line(self.page.texts[position].data)
             holder = self.page.parents[position]
             marked = text.rstrip("\xa0 ").endswith((":", "=")) or holder.tag in _LABEL_TAGS
             if len(text) > _MAX_LABEL or not quoted(text) or not re.search(r"[^\W\d_]{2}", text):
@@ -339,7 +339,7 @@ def _says(label: _Label) -> str:
 def _label_step(chain: list[Element], label: _Label) -> str:
     """The child of the common ancestor that is the label, or holds it; "" where it lies too deep."""
     head = chain[-1]
-    if xpath_fold(head.text[:500]) == label.text:
+    if xpath_one_line(head.text[:500]) == label.text:
         return f"{head.tag}[{_says(label)}]"
     if len(chain) == 1 or len(chain) > 4:
         return ""

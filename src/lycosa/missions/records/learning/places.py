@@ -25,12 +25,12 @@ _SILENT = frozenset({"script", "style", "noscript", "template", "textarea", "opt
 _ATTRIBUTES = ("content", "title", "alt", "value", "href", "src", "datetime")
 
 
-def fold(text: str) -> str:
+def one_line(text: str) -> str:
     """A value as values are compared: white space, also the unbreakable one, folded."""
     return " ".join(text.replace("\xa0", " ").split())
 
 
-def xpath_fold(text: str) -> str:
+def xpath_one_line(text: str) -> str:
     """A text as XPath's normalize-space() gives it: only ASCII white space is folded."""
     return " ".join(part for part in text.translate(_TO_SPACE).split(" ") if part)
 
@@ -71,7 +71,7 @@ class PageIndex:
             parent = node.parent
             if not isinstance(parent, Element) or parent.tag in _SILENT:
                 continue
-            text = fold(node.data[: 4 * MAX_VALUE])
+            text = one_line(node.data[: 4 * MAX_VALUE])
             if text:
                 self._at[text].append(len(self.texts))
                 self.texts.append(node)
@@ -82,18 +82,18 @@ class PageIndex:
 
     def written(self, value: str) -> str:
         """A value as the page has it: examples come with character references where they were cut from the source."""
-        value = fold(value)
-        return value if "&" not in value or self.places(value) else fold(html.unescape(value))
+        value = one_line(value)
+        return value if "&" not in value or self.places(value) else one_line(html.unescape(value))
 
     def places(self, value: str) -> list[ValuePlace]:
         """The places of a value: its text nodes; else the small elements that say it; else attributes."""
-        value = fold(value)
+        value = one_line(value)
         if not value or len(value) > MAX_VALUE:
             return []
         found = []
         for position in self._at.get(value, ())[:MAX_PLACES]:
             element = self.parents[position]
-            whole = fold(element.text[: 8 * MAX_VALUE]) == value
+            whole = one_line(element.text[: 8 * MAX_VALUE]) == value
             found.append(ValuePlace(element, None if whole else self.texts[position], position=position))
         return found or self._elements(value) or self._in_attributes(value)
 
@@ -105,7 +105,7 @@ class PageIndex:
             for _ in range(_MAX_CLIMB):
                 if not isinstance(element, Element):
                     break
-                said = fold(element.text[: 8 * MAX_VALUE])
+                said = one_line(element.text[: 8 * MAX_VALUE])
                 if said == value:
                     found.append(ValuePlace(element, position=position))
                 if len(said) >= len(value) + 200 or said == value:
@@ -120,7 +120,7 @@ class PageIndex:
         for element in self.tree.iter_elements():
             for name in _ATTRIBUTES:
                 said = element.attr(name)
-                if said and fold(str(said)) == value:
+                if said and one_line(str(said)) == value:
                     found.append(ValuePlace(element, attribute=name))
             if len(found) >= MAX_PLACES:
                 break
@@ -149,7 +149,7 @@ def run(rule: str, tree: Document) -> list[str]:
             found = find_xpath(tree, _compile(expression), most=MAX_VALUES)
     except (ValueError, TypeError):
         return []
-    texts = (fold((match.take("text") or "")[:_MAX_TEXT]) for match in found)
+    texts = (one_line((match.take("text") or "")[:_MAX_TEXT]) for match in found)
     return list(dict.fromkeys(text for text in texts if text))
 
 
