@@ -223,7 +223,7 @@ def test_kinds_of_export_are_cheap_to_load() -> None:
     loaded = set(done.stdout.split())
     assert {"lycosa.missions.geo.export.writers", "lycosa.missions.documents.export.writers"} <= loaded
     assert not loaded & {
-        *("lxml", "rapidfuzz", "re2", "tarfile", "zipfile", "lycosa.export.files", "lycosa.analysis.package"),
+        *("lxml", "rapidfuzz", "re2", "tarfile", "zipfile", "lycosa.export.files", "lycosa.analysis.selection"),
         *("lycosa.missions.documents.catalogue", "lycosa.missions.geo.inventory.inventory"),
         *("lycosa.missions.records.database.store", "lycosa.missions.records.corpus.export"),
     }

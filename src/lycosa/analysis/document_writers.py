@@ -6,11 +6,10 @@ The archive is among them, because it can be limited to such documents.
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from lycosa.analysis.selection import Selected, opened_selection
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.export import core_writers
@@ -19,6 +18,9 @@ from lycosa.export.definition import ANALYSED, Cluster, GraphForm, Host, Raw, Se
 from lycosa.output.destination import check_form, opened, opened_bytes
 from lycosa.output.table import write
 from lycosa.output.wording import counted
+
+if TYPE_CHECKING:
+    from lycosa.analysis.selection import Selected
 
 
 class WarcOptions(PageOptions, frozen=True):
@@ -69,10 +71,11 @@ def write_warc(collection: Collection, target: str, options: WarcOptions) -> Wri
     if options.mime or options.round is not None:
         given = "--mime" if options.mime else "--round"
         raise UsageError(f"{given} goes with pages, not with documents that --select or --cluster choose.")
+    from lycosa.analysis.selection import opened_selection
     from lycosa.export import files
 
     with opened_selection(collection.path) as selection:
-        chosen = selection.find(Selected(options.select, options.cluster, options.host))
+        chosen = selection.find(_selected(options))
         numbers = dict.fromkeys(each.n for each in chosen)
         pages = (page for n in numbers if (page := collection.page_at(n)) is not None)
         with opened_bytes(target) as out:
@@ -91,6 +94,7 @@ def write_warc(collection: Collection, target: str, options: WarcOptions) -> Wri
 def write_folder(collection: Collection, target: str, options: FolderOptions) -> Written:
     from lycosa.analysis import package
     from lycosa.analysis.plan import read_plan
+    from lycosa.analysis.selection import opened_selection
 
     if options.plan and not options.corrected:
         raise UsageError("--plan goes with --corrected.")
@@ -123,6 +127,7 @@ def describe_lost(lost: int) -> str:
 )
 def write_addresses(collection: Collection, target: str, options: AddressOptions) -> Written:
     from lycosa.analysis import package
+    from lycosa.analysis.selection import opened_selection
 
     with opened_selection(collection.path) as selection:
         if options.missing:
@@ -141,6 +146,7 @@ def write_addresses(collection: Collection, target: str, options: AddressOptions
 )
 def write_dependencies(collection: Collection, target: str, options: DependencyOptions) -> Written:
     from lycosa.analysis import dependencies
+    from lycosa.analysis.selection import opened_selection
     from lycosa.graph.files import write_graphml
 
     with opened_selection(collection.path) as selection:
@@ -154,5 +160,7 @@ def write_dependencies(collection: Collection, target: str, options: DependencyO
             return Written(counted(write(rows, dependencies.COLUMNS, out, form=chosen_format, raw=options.raw), "link"))
 
 
-def _selected(options: DocumentOptions) -> Selected:
+def _selected(options: DocumentOptions | WarcOptions) -> Selected:
+    from lycosa.analysis.selection import Selected
+
     return Selected(options.select, options.cluster, options.host)
