@@ -8,7 +8,8 @@ it goes with.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import click
@@ -41,7 +42,8 @@ class ExportOption(NamedTuple):
         return f"--{self.name.replace('_', '-')}"
 
 
-def options_of(struct: type[Struct]) -> dict[str, ExportOption]:
+@cache
+def options_of(struct: type[Struct]) -> Mapping[str, ExportOption]:
     """The options that a struct describes, by name."""
     return {name: _read_option(name, hint) for name, hint in get_type_hints(struct, include_extras=True).items()}
 
