@@ -98,30 +98,40 @@ class ListPage(Struct):
 
 def read_choice(one: ListDefinition, query: Mapping[str, Sequence[str]]) -> Choice:
     """Read what an address asks for; UsageError names what it may ask for."""
-    filters = {}
-    for facet in one.filters:
-        if values := tuple(value for value in query.get(facet, ()) if value.strip()):
-            if len(values) > 50:
-                raise UsageError(f"{facet} is given {len(values)} times; allowed: 50.")
-            filters[facet] = tuple(dict.fromkeys(_stored(one, facet, value) for value in values))
-    sort = _last(query, "sort") or one.sort
-    key = sort.removeprefix("-")
-    if key not in ("", "found", *one.keys) and (not one.is_open or key.startswith("@") or len(key) > _MAX_WORDS):
-        raise UsageError(f"The list cannot be sorted by {key[:50]!r}; allowed: found, {', '.join(one.keys)}.")
-    columns = tuple(name for value in query.get("columns", ()) for name in value.split(",") if name)[:_MAX_COLUMNS]
-    if not one.is_open and (unknown := [name for name in columns if name not in one.columns]):
-        raise UsageError(f"The list has no column {unknown[0][:50]!r}; there is {', '.join(one.columns)}.")
     named = one.conditions if isinstance(one, TableList) else {}
     return Choice(
-        filters=filters,
+        filters=dict(_read_filters(one, query)),
         words=_last(query, "q")[:_MAX_WORDS],
-        sort=sort,
-        columns=tuple(dict.fromkeys(columns)),
+        sort=_read_sort(one, query),
+        columns=_read_columns(one, query),
         after=_last(query, "after"),
         limit=read_count("limit", _last(query, "limit") or str(one.page_size), most=MOST),
         page=read_count("page", _last(query, "page") or "1", most=999_999_999),
         conditions={name: value[:2000] for name in named if (value := _last(query, name))},
     )
+
+
+def _read_filters(one: ListDefinition, query: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for facet in one.filters:
+        if values := tuple(value for value in query.get(facet, ()) if value.strip()):
+            if len(values) > 50:
+                raise UsageError(f"{facet} is given {len(values)} times; allowed: 50.")
+            yield facet, tuple(dict.fromkeys(_stored(one, facet, value) for value in values))
+
+
+def _read_sort(one: ListDefinition, query: Mapping[str, Sequence[str]]) -> str:
+    sort = _last(query, "sort") or one.sort
+    key = sort.removeprefix("-")
+    if key not in ("", "found", *one.keys) and (not one.is_open or key.startswith("@") or len(key) > _MAX_WORDS):
+        raise UsageError(f"The list cannot be sorted by {key[:50]!r}; allowed: found, {', '.join(one.keys)}.")
+    return sort
+
+
+def _read_columns(one: ListDefinition, query: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    columns = tuple(name for value in query.get("columns", ()) for name in value.split(",") if name)[:_MAX_COLUMNS]
+    if not one.is_open and (unknown := [name for name in columns if name not in one.columns]):
+        raise UsageError(f"The list has no column {unknown[0][:50]!r}; there is {', '.join(one.columns)}.")
+    return tuple(dict.fromkeys(columns))
 
 
 def read_count(name: str, text: str, *, most: int) -> int:

@@ -25,7 +25,7 @@ from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.graph.properties import PropertyGraph
 from lycosa.lists.index import ListIndex
-from lycosa.serve.link_index import find_sources
+from lycosa.serve.indexing import find_sources
 
 _CELLS = 128  # of the grid, in each direction; half as many for a small graph
 _SMALL = 1500

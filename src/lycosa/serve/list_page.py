@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from lycosa.lists.definition import LISTS, IndexedList, ListDefinition, TableLis
 from lycosa.lists.files import AT_ONCE, FILE_TYPES, send_rows
 from lycosa.lists.index import index_folder, opened_index
 from lycosa.lists.indexed_query import IndexedQuery
-from lycosa.lists.query import Choice, ListPage, ListQuery, read_choice
+from lycosa.lists.query import Choice, ListFacet, ListPage, ListQuery, read_choice
 from lycosa.lists.table_query import TableQuery
 from lycosa.serve.indexing import IndexState
 from lycosa.serve.page_request import NotFound, PageRequest, View, with_query
@@ -206,6 +206,52 @@ def _read_query(request: PageRequest) -> Mapping[str, Sequence[str]]:
     return found
 
 
+class _ListWords:
+    """The words and the addresses of a list as it is shown."""
+
+    def __init__(self, request: PageRequest, one: ListDefinition, query: Mapping[str, Sequence[str]]) -> None:
+        self._request = request
+        self._one = one
+        self.place = quote(request.address, safe="/~")
+        self.chosen = {name: value for name, value in query.items() if name not in ("after", "page")}
+
+    def address(self, **changed: object) -> str:
+        """The address of the first page of another selection."""
+        return with_query(self.place, {**self.chosen, **changed})
+
+    def label(self, name: str) -> str:
+        """What people call a column or a facet."""
+        return self._request.translate(self._one.labels.get(name) or LABELS.get(name, name))
+
+    def facet(self, facet: ListFacet) -> ShownFacet:
+        """A facet whose values lead to the selection with, or without, each of them."""
+        chosen = self.chosen.get(facet.name, ())
+        values = [
+            ShownValue(each.value, each.count, each.chosen, self.address(**{facet.name: _toggle(chosen, each.value)}))
+            for each in facet.values
+        ]
+        return ShownFacet(facet.name, self.label(facet.name), values, facet.more, facet.exact)
+
+    def chips(self, facets: Iterable[ShownFacet], choice: Choice) -> Iterator[Chip]:
+        """What was chosen, each with the address of the selection without it."""
+        for facet in facets:
+            yield from (Chip(facet.name, facet.label, one.value, one.address) for one in facet.values if one.chosen)
+        conditions = self._one.conditions if isinstance(self._one, TableList) else {}
+        for name, value in choice.conditions.items():
+            label = self._request.translate(conditions[name].label)
+            yield Chip(name, label, value, self.address(**{name: None}))
+        if choice.words:
+            yield Chip("q", self._request.translate(mark("Words")), choice.words, self.address(q=None))
+
+    def kept(self) -> Iterator[tuple[str, str]]:
+        """What was chosen elsewhere than in the form for words, which sends it along."""
+        conditions = self._one.conditions if isinstance(self._one, TableList) else {}
+        inputs = {"q", "columns", *(name for name, each in conditions.items() if each.is_input)}
+        for name, values in self.chosen.items():
+            if name not in inputs:
+                yield from ((name, value) for value in values)
+
+
 def _make_view(
     request: PageRequest,
     one: ListDefinition,
@@ -218,43 +264,9 @@ def _make_view(
     state: IndexState | None,
     more: Mapping[str, Any],
 ) -> ListView:
-    place = quote(request.address, safe="/~")
-    chosen = {name: value for name, value in query.items() if name not in ("after", "page")}
-
-    def address(**changed: object) -> str:
-        return with_query(place, {**chosen, **changed})
-
-    def label(name: str) -> str:
-        return request.translate(one.labels.get(name) or LABELS.get(name, name))
-
-    def drop(name: str, value: str) -> str:
-        return address(**{name: _toggle(chosen.get(name, ()), value)})
-
-    facets = tuple(
-        ShownFacet(
-            facet.name,
-            label(facet.name),
-            [ShownValue(each.value, each.count, each.chosen, drop(facet.name, each.value)) for each in facet.values],
-            facet.more,
-            facet.exact,
-        )
-        for facet in page.facets
-    )
-    conditions = one.conditions if isinstance(one, TableList) else {}
-    chips = [
-        *(
-            Chip(each.name, each.label, value.value, value.address)
-            for each in facets
-            for value in each.values
-            if value.chosen
-        ),
-        *(
-            Chip(name, request.translate(conditions[name].label), value, address(**{name: None}))
-            for name, value in choice.conditions.items()
-        ),
-        *([Chip("q", request.translate(mark("Words")), choice.words, address(q=None))] if choice.words else []),
-    ]
-    inputs = {"q", "columns", *(name for name, each in conditions.items() if each.is_input)}
+    words = _ListWords(request, one, query)
+    address, label, chosen = words.address, words.label, words.chosen
+    facets = tuple(map(words.facet, page.facets))
     number = page.skipped // choice.limit + 1
     return ListView(
         list=one.name,
@@ -270,7 +282,7 @@ def _make_view(
         lead=_head(one, one.lead, label(one.lead), page.sort, address) if one.lead not in ("", *page.columns) else None,
         heads=tuple(_head(one, name, label(name), page.sort, address) for name in page.columns),
         facets=facets,
-        chips=tuple(chips),
+        chips=tuple(words.chips(facets, choice)),
         q=choice.words,
         search=request.translate(one.search or (mark("Words in the address") if isinstance(one, IndexedList) else "")),
         sort=page.sort,
@@ -279,10 +291,10 @@ def _make_view(
         next_page=address(after=page.next) if page.next else "",
         previous_page=address(page=number - 1) if number > 2 and isinstance(one, TableList) else "",
         first_page=address() if page.skipped or choice.after else "",
-        here=place,
+        here=words.place,
         files=_file_links(request, one, chosen),
         all_columns=tuple((name, label(name), name in page.columns) for name in page.all_columns if name != one.lead),
-        kept=tuple((name, value) for name, values in chosen.items() for value in values if name not in inputs),
+        kept=tuple(words.kept()),
         is_plain=is_plain and not choice.conditions,
         is_current=is_current,
         parts=one.template,

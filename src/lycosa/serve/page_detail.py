@@ -30,7 +30,7 @@ from lycosa.missions import registry
 from lycosa.missions.api import RecordHistory
 from lycosa.parse import Doc, charset, read
 from lycosa.quarry import Quarry
-from lycosa.serve.link_index import count_inlinks, list_inlinks
+from lycosa.serve.indexing import count_inlinks, list_inlinks
 from lycosa.serve.list_page import LABELS
 from lycosa.serve.page_request import NotFound, PageRequest, View
 from lycosa.serve.translations import mark
