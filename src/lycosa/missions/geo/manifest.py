@@ -17,12 +17,12 @@ MANIFEST = MissionManifest(
     quarry="lycosa.missions.geo.quarry:Geo",
     former_quarries=("lycosa.missions.geo:Geo", "lycosa.missions.geo.quarry:Geo"),
     verbs={
-        "services": "lycosa.missions.geo.cli.services:services",
-        "check-services": "lycosa.missions.geo.cli.check_services:check_services",
+        "services": "lycosa.missions.geo.cli:services",
+        "check-services": "lycosa.missions.geo.cli:check_services",
     },
     exports=("lycosa.missions.geo.export.writers",),
     crawl_options=(CrawlOption("check-services", "After each round, check the services that were found."),),
-    after_round="lycosa.missions.geo.cli.check_services:check_after",
+    after_round="lycosa.missions.geo.cli:check_after",
     pages=(
         WebPage("", f"{_VIEWS}:show_map", "Map"),
         WebPage("services", f"{_LISTS}:SERVICE_LIST", "Services"),

@@ -1,4 +1,4 @@
-"""The verb `check-services`: whether the services of a collection work, and what changed since the last time."""
+"""The verbs of the geo mission: the services of a collection, found and not found, and whether they are alive."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from msgspec.structs import replace
 
 from lycosa.clock import iso_time
 from lycosa.config.command_options import (
+    collection_option,
     format_option,
     load_command_line,
     named_collection,
     output_option,
+    raw_option,
     request_options,
 )
 from lycosa.errors import UsageError
-from lycosa.output.destination import check_place, opened
+from lycosa.output.destination import check_place, opened, report_written
 from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
@@ -33,6 +35,52 @@ if TYPE_CHECKING:
     from lycosa.missions.geo.check.check_run import CheckSummary
     from lycosa.missions.geo.inventory.listing import ServiceFilter
     from lycosa.output.table import Value
+
+
+@click.command(short_help="List the geographic services of a collection.")
+@collection_option
+@click.option("--kind", default="", metavar="NAME", help="Only services of this kind: WMS, WFS… W*S takes several.")
+@click.option("--state", default="", metavar="NAME", help="Only those in this state: live, dead, refused…")
+@click.option("--host", default="", metavar="NAME", help="Only this host; *.example.org takes those below it.")
+@click.option("--find", "text", default="", metavar="TEXT", help="Only those that name this somewhere.")
+@click.option("--layers", is_flag=True, help="What they offer, instead of the services.")
+@click.option("--guesses", is_flag=True, help="Also places that were tried though nobody said there is a service.")
+@raw_option
+@format_option
+@output_option
+def services(
+    collection: str,
+    kind: str,
+    state: str,
+    host: str,
+    text: str,
+    layers: bool,
+    guesses: bool,
+    raw: bool,
+    form: str | None,
+    output: str,
+) -> None:
+    """List the geographic services of a collection: what they are, what they offer, and which did not answer.
+
+    States: live; exception, error, refused (it answers, but not with a description); forbidden (by robots.txt); dead;
+    other (something else answers); unvisited.
+
+    \b
+    lycosa services
+    lycosa services --kind WMS --find water
+    lycosa services --state dead --format csv -o dead.csv
+    lycosa services --layers --format csv -o layers.csv
+    """
+    from lycosa.collection.collection import Collection
+    from lycosa.missions.geo.export.writers import write_listing
+    from lycosa.missions.geo.inventory.listing import ServiceFilter
+
+    wanted = ServiceFilter(kind=kind, state=state, host=host_pattern(host), text=text, guesses=guesses)
+    with Collection(collection) as source:
+        what = "layers" if layers else "services"
+        written = write_listing(what, source, output, wanted=wanted, form=form, raw=raw)
+    report_written(output, written.said)
+
 
 COLUMNS = (
     "type", "endpoint", "outcome", "reason", "title", "version", "layers", "capabilities", "answer_s", "operation",
