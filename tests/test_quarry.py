@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lycosa.intake.guarded_quarry import GuardedQuarry
+from lycosa.intake.guidance import GuardedQuarry
 from lycosa.model import Link, Record
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry, QuarryUnion, has_extract, overrides, parts_of, url_judge

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from support.archive_files import BEGAN, BODY, add, make_answer, make_archive, make_head, read_fastwarc, read_warcio
 from warcio.archiveiterator import ArchiveIterator
 
-from lycosa.archive import http_head as head_block
+from lycosa.archive import record_bytes as head_block
 from lycosa.archive import unstored_log
-from lycosa.archive.gzip_members import pack
 from lycosa.archive.reader import iter_records, read_record
+from lycosa.archive.record_bytes import pack
 from lycosa.archive.writer import ArchiveWriter, is_written
 from lycosa.errors import DiskFull
 from lycosa.model import WarcRow

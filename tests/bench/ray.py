@@ -38,11 +38,15 @@ from support.extract_jobs import write_archive  # noqa: E402
 from support.processes import descendants  # noqa: E402
 from support.ray_cluster import RayCluster, ray_cluster  # noqa: E402
 
-from lycosa.extract.executor import Executor  # noqa: E402
-from lycosa.extract.executor_choice import open_executor  # noqa: E402
-from lycosa.extract.job_runner import FORK_SERVER  # noqa: E402
+from lycosa.extract.executor import (
+    Executor,  # noqa: E402
+    open_executor,  # noqa: E402
+)
+from lycosa.extract.job_runner import (
+    FORK_SERVER,  # noqa: E402
+    Tally,  # noqa: E402
+)
 from lycosa.extract.messages import ExtractJob, Setup  # noqa: E402
-from lycosa.extract.tally import Tally  # noqa: E402
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 IDLE_S = 20.0

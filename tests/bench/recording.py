@@ -20,7 +20,7 @@ from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import robots_from_answer
-from lycosa.judge.admission.nofollow_rules import NofollowRules
+from lycosa.judge.admission.fetch_rules import NofollowRules
 from lycosa.model import Link
 from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry, overrides

@@ -19,13 +19,12 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.collection.lessons import borrow
 from lycosa.config.settings import Mission
-from lycosa.judge.priority.focus import Focus
-from lycosa.judge.priority.policy import AGE, SITEMAP, Policy
+from lycosa.judge.priority.policy import AGE, SITEMAP, Focus, Policy
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance, resolve_order
 from lycosa.model import Link, Observation
 
 _LOAD = 64  # as in crawler/target_loading.py: URLs of a host that are loaded, and scored anew, at once
-_REORDER = 4 * AGE  # as in crawler/best_first_scheduler.py: after this many answers all hosts are looked at anew
+_REORDER = 4 * AGE  # as in crawler/target_loading.py: after this many answers all hosts are looked at anew
 _HOLD_S = 0.02  # as there: until hosts that were held back are looked at again
 _BATCH_LEAST, _BATCH_SHARE = 8, 100  # as there: a batch has a hundredth of what was fetched
 _BATCH_S, _EARLY_S = 1.0, 0.05  # as in crawler/batch_commit.py: a batch is older only while nobody waits for it

@@ -11,8 +11,7 @@ import pytest
 from support.extract_jobs import WILD, run, write_archive
 
 from lycosa.errors import UsageError
-from lycosa.extract.executor import Executor
-from lycosa.extract.executor_choice import open_executor
+from lycosa.extract.executor import Executor, open_executor
 from lycosa.extract.job_runner import FORK_SERVER
 from lycosa.extract.messages import ExtractJob, Setup
 

@@ -16,11 +16,10 @@ from support.service_site import GEO, WMS, services
 
 from lycosa.config.settings import KeepSettings, Mission, PolicySettings
 from lycosa.crawler.batch_commit import BatchTiming
-from lycosa.crawler.best_first_scheduler import BestFirstHosts, BestFirstScheduler
-from lycosa.crawler.target_loading import TargetLoader
+from lycosa.crawler.target_loading import BestFirstHosts, BestFirstScheduler, TargetLoader
 from lycosa.frontier.contract import Frontier
 from lycosa.intake.batch import PendingBatch
-from lycosa.intake.link_scoring import LinkScoring
+from lycosa.intake.guidance import LinkScoring
 from lycosa.judge.priority.policy_factory import resolve_order
 from lycosa.model import Batch, HostRow, Target, WeightUpdate
 from lycosa.politeness.host_queue import HostQueue

@@ -12,8 +12,8 @@ from support.crawl_runs import chain, command, crawl, rows, stored
 from support.loopback import Reply, Web, html
 
 from lycosa.config.settings import KeepSettings
-from lycosa.crawler import disk_guard
-from lycosa.crawler.disk_guard import DiskGuard
+from lycosa.crawler import supervisor
+from lycosa.crawler.supervisor import DiskGuard
 
 MB = 1_000_000
 
@@ -30,7 +30,7 @@ class Disk:
 
 def test_the_reserve_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """With less than the reserve there is a lack, until there is a little more than it."""
-    monkeypatch.setattr(disk_guard, "LOOK_S", 0.0)
+    monkeypatch.setattr(supervisor, "LOOK_S", 0.0)
     disk = Disk(300 * MB)
     watch = DiskGuard(Path("c"), KeepSettings(reserve_bytes=200 * MB), measure=disk.measure)
     assert watch.lack() == "" and not watch.is_hopeless
@@ -45,7 +45,7 @@ def test_the_reserve_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_waiting_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for room does so for as long as the mission says; a small disk has a small reserve."""
-    monkeypatch.setattr(disk_guard, "LOOK_S", 0.0)
+    monkeypatch.setattr(supervisor, "LOOK_S", 0.0)
     watch = DiskGuard(Path("c"), KeepSettings(wait_s=0.05), measure=lambda _: (0, MB))
     assert "0.1 MB must stay free" in watch.lack() and not watch.is_hopeless
     time.sleep(0.06)

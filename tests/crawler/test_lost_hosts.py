@@ -19,8 +19,7 @@ from lycosa.crawler.preparation import late_seeds
 from lycosa.crawler.worker import Worker, WorkerPlace
 from lycosa.frontier.contract import PermitsGone
 from lycosa.frontier.partitions import PARTITIONS
-from lycosa.intake.answer_intake import AnswerIntake
-from lycosa.intake.browser_choice import BrowserChoice
+from lycosa.intake.answer_intake import AnswerIntake, BrowserChoice
 from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies

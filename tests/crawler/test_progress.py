@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lycosa.config.settings import Mission
-from lycosa.crawler import progress as crawl_progress
-from lycosa.crawler.progress import CrawlProgress
+from lycosa.crawler import summary as crawl_progress
+from lycosa.crawler.summary import CrawlProgress
 from lycosa.output import progress
 from lycosa.politeness.shared_state import Cell, SharedState
 

@@ -27,7 +27,7 @@ from support.ray_cluster import RayCluster, has_ray, ray_cluster
 
 from lycosa.errors import UsageError
 from lycosa.extract import ray_driver
-from lycosa.extract.executor_choice import read_address
+from lycosa.extract.executor import read_address
 
 needs_ray = pytest.mark.skipif(not has_ray(), reason="Ray is not installed")
 EXTRACTED = "SELECT count(*) FROM extracted"

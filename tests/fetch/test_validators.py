@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.fetch.validators import DISTRUSTED, condition_headers, make_validators, quiet_time
+from lycosa.fetch.headers import DISTRUSTED, condition_headers, make_validators, quiet_time
 from lycosa.model import Target
 
 NOW = 1_709_553_600.0  # Mon, 04 Mar 2024 12:00:00 GMT

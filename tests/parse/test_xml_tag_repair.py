@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.parse.xml import build_tree
-from lycosa.parse.xml_tag_repair import repair_tags
+from lycosa.parse.xml import build_tree, repair_tags
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.model import HostRow, Target
-from lycosa.politeness.host_queue import BACK_OFF_MAX_S, HostQueue
-from lycosa.politeness.host_scheduler import HostScheduler
+from lycosa.politeness.host_queue import BACK_OFF_MAX_S, HostQueue, HostScheduler
 
 
 def make_host_queue(host: str = "a.test", *, delay_s: float = 1.0, per_host: int = 1) -> HostQueue:

@@ -10,8 +10,7 @@ from support.loopback import Reply, Web, html
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.model import HostRow, Target
 from lycosa.politeness.foreign_hosts import PATIENCE_S, ForeignHosts
-from lycosa.politeness.host_queue import HostQueue
-from lycosa.politeness.host_scheduler import HostScheduler
+from lycosa.politeness.host_queue import HostQueue, HostScheduler
 from lycosa.politeness.shared_state import SharedState
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lycosa.render.trackers import clean_headers, forward_headers, is_tracker
+from lycosa.render.page_session import clean_headers, forward_headers, is_tracker
 
 
 def test_trackers_are_known_by_their_domain() -> None:

@@ -14,8 +14,8 @@ from support.make_collection import make_collection
 
 from lycosa.analysis.run import AnalysisOptions, AnalysisTally, analyse_collection
 from lycosa.config.settings import ExtractSettings, Mission
+from lycosa.extract.job_runner import Tally
 from lycosa.extract.run import ExtractOptions, extract_collection
-from lycosa.extract.tally import Tally
 from lycosa.missions.xml.analysis import XmlAnalyzer
 
 #: Counts the words of a document; of a poisoned one its process dies.

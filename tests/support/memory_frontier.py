@@ -15,6 +15,20 @@ from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.frontier import link_codec
+from lycosa.frontier.batch_decisions import (
+    ANSWERED,
+    HINTED,
+    REOPENED_BY_NEED,
+    KnownUrl,
+    PageBefore,
+    event_of,
+    is_needed_now,
+    is_same_sort,
+    is_trusted,
+    latest,
+    raises,
+)
+from lycosa.frontier.consequences import HELD
 from lycosa.frontier.contract import (
     BARRED,
     EVENTS,
@@ -30,18 +44,6 @@ from lycosa.frontier.contract import (
     UrlRow,
     explain,
     overlaps,
-)
-from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
-from lycosa.frontier.page_events import (
-    ANSWERED,
-    HELD,
-    REOPENED_BY_NEED,
-    KnownUrl,
-    PageBefore,
-    event_of,
-    is_needed_now,
-    is_same_sort,
-    raises,
 )
 from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import (

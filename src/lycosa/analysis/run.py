@@ -26,11 +26,10 @@ from lycosa.analysis.store import COLUMNS, Place, Store
 from lycosa.collection.collection import Collection
 from lycosa.collection.lock import lock
 from lycosa.collection.reading_source import mark_source
-from lycosa.extract.executor_choice import open_executor
-from lycosa.extract.job_runner import Interrupts, JobQueue, Order, make_setup, run_jobs
+from lycosa.extract.executor import open_executor
+from lycosa.extract.job_runner import SHOWN, Interrupts, JobQueue, Order, Tally, make_setup, run_jobs
 from lycosa.extract.messages import ExtractJob, ExtractResult
 from lycosa.extract.quarry_loader import find_name
-from lycosa.extract.tally import SHOWN, Tally
 from lycosa.frontier.sqlite import schema
 from lycosa.output.progress import ProgressLine
 

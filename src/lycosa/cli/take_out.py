@@ -66,7 +66,7 @@ def extract(
     lycosa extract --quarry examples/outline.py:Outline
     lycosa extract --quarry examples/outline.py:Outline other.warc.gz -o pages.jsonl
     """
-    from lycosa.extract.executor_choice import check_place_of_work
+    from lycosa.extract.executor import check_place_of_work
     from lycosa.extract.run import ExtractOptions, extract_collection, extract_files
     from lycosa.output.plain import printable
 
@@ -168,7 +168,7 @@ def analyse(
     from lycosa.analysis.plan import AnalysisPlan, read_plan
     from lycosa.analysis.run import AnalysisOptions, analyse_collection
     from lycosa.analysis.summary import format_summary
-    from lycosa.extract.executor_choice import check_place_of_work
+    from lycosa.extract.executor import check_place_of_work
     from lycosa.output.plain import printable
 
     check_place_of_work(on)

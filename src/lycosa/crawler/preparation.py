@@ -18,17 +18,17 @@ from lycosa.config.loading import load
 from lycosa.config.settings import FetchSettings, Mission
 from lycosa.config.toml import to_toml
 from lycosa.crawler import rounds
-from lycosa.crawler.browsers import fetch_again
+from lycosa.crawler.rendering import fetch_again
 from lycosa.errors import UsageError
 from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.intake.batch import PendingBatch
-from lycosa.intake.link_scoring import LinkScoring
+from lycosa.intake.guidance import LinkScoring
 from lycosa.judge.admission.rules import Rules, UrlJudge
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
 from lycosa.model import Discovery
 from lycosa.output.wording import counted
-from lycosa.politeness.backoff import longest_pause
+from lycosa.politeness.host_queue import longest_pause
 from lycosa.repair.replay import CollectionSetup
 
 #: By the reason of a refusal, the settings that govern it: what they refused is judged again when they have changed. (A

@@ -1,4 +1,4 @@
-"""Rendering, the worker's side: pages that wait for a browser, and what they ask for while they are in it.
+"""Rendering: whether a mission can have browsers, and the pages of a worker that wait for one, with what they ask for.
 
 The page's plain answer is held here until then. What a page asks for meanwhile arrives as a subresource in the queue of
 its host, at the one worker to whom that host belongs: it is fetched when the host queue may go on, after its
@@ -10,23 +10,30 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from lycosa import clock, urls
 from lycosa.config.host_rules import HostRules, has_secrets
 from lycosa.config.settings import Mission
-from lycosa.fetch.client import Client
+from lycosa.errors import UsageError
+from lycosa.fetch.client import Client, agent_header
 from lycosa.fetch.decode import DecodedBody, decode, decode_file
-from lycosa.frontier.partitions import LeasedPartitions
-from lycosa.intake.browser_choice import NO_BROWSER, RENDER
+from lycosa.frontier.contract import Frontier
+from lycosa.frontier.partitions import LeasedPartitions, part_of
+from lycosa.intake.answer_intake import NO_BROWSER, RENDER
 from lycosa.intake.page_storage import PageStorage
 from lycosa.model import Answer, Purpose, Target
+from lycosa.output.wording import counted
 from lycosa.politeness.crawl_log import CrawlLog
-from lycosa.politeness.host_queue import HostQueue
-from lycosa.politeness.host_scheduler import HostScheduler
+from lycosa.politeness.host_queue import HostQueue, HostScheduler
 from lycosa.politeness.robots_cache import RobotsCache
 from lycosa.politeness.shared_state import Cell, SharedState
+from lycosa.render.browser_discovery import find_browser
+from lycosa.render.browser_processes import BrowserProcesses
 from lycosa.render.messages import (
     Ask,
     Begin,
@@ -41,6 +48,79 @@ from lycosa.render.messages import (
     ToWorker,
     WorkerConnection,
 )
+
+if TYPE_CHECKING:
+    from lycosa.render.broker import BrokerSettings
+
+
+def refuse_browserless(mission: Mission) -> None:
+    """Refuse a mission that renders always on a machine without a browser, before anything is fetched."""
+    missing = find_browser(mission.render.browser).missing if "always" in _modes(mission) else ""
+    if missing:
+        raise UsageError(f'render is "always", but there is no browser: {missing}.')
+
+
+def fetch_again(mission: Mission, frontier: Frontier) -> list[str]:
+    """If there is a browser now, fetch the pages again that earlier runs kept as they came for want of one."""
+    if _modes(mission) == {"never"} or find_browser(mission.render.browser).missing:
+        return []
+    count = frontier.losses.requeue_reason(NO_BROWSER)
+    return [f"There is a browser now: for want of it, {counted(count, 'page', 'is')} fetched again."] if count else []
+
+
+class Browsers:
+    """The browsers of one crawl, as the supervisor sees them; none are started before a page needs one."""
+
+    def __init__(self, mission: Mission, shared: SharedState, *, folder: Path) -> None:
+        self._shared = shared
+        self._processes: BrowserProcesses | None = None
+        self._missing = ""
+        if _modes(mission) != {"never"}:
+            browser = find_browser(mission.render.browser)
+            self._missing = browser.missing
+            if browser.path:
+                make_settings = partial(_broker_settings, mission, shared, browser.path)
+                self._processes = BrowserProcesses(make_settings, errors=folder / "logs" / "errors.log")
+
+    @property
+    def socket_path(self) -> str:
+        """Where workers reach them; empty: there are none."""
+        return self._processes.socket_path if self._processes is not None else ""
+
+    def supervise(self) -> str:
+        """Start, replace and end them as needed, whenever called; returns what people should know, once."""
+        shared, processes = self._shared, self._processes
+        if processes is not None and not shared.browserless:
+            rendered = int(shared.total(Cell.RENDERED))
+            processes.supervise(wanted=shared.total(Cell.RENDERING) > 0, beat_at=shared.browser_beat, rendered=rendered)
+            if processes.problem:
+                shared.give_up_browser()
+                return f"Pages that need a browser are kept as they came: {processes.problem}."
+        elif self._missing and shared.total(Cell.SHELLS):
+            missing, self._missing = self._missing, ""
+            return f"Some pages are empty until scripts run: {missing}, or say --render never."
+        return ""
+
+    def close(self) -> None:
+        """End all of them."""
+        if self._processes is not None:
+            self._processes.close()
+
+
+def _modes(mission: Mission) -> set[str]:
+    return {mission.fetch.render, *(rule.render for rule in mission.hosts.values() if rule.render is not None)}
+
+
+def _broker_settings(mission: Mission, shared: SharedState, path: str, folder: str) -> BrokerSettings:
+    """Made in the process of the broker, where alone Playwright is loaded."""
+    from lycosa.render.broker import BrokerSettings
+    from lycosa.render.page_session import RenderLimits
+
+    limits = RenderLimits(mission.render, mission.limits.html_bytes, agent_header(mission))
+    return BrokerSettings(
+        path, folder, limits, redirects=mission.fetch.redirects, part_of=part_of, beat=shared.beat_browser
+    )
+
 
 HELD_BYTES = 32 << 20  # answers in memory that wait for a browser; further ones wait on disk
 SLACK_S = 60.0  # how much later than the broker itself a worker gives a page up

@@ -23,13 +23,11 @@ from lycosa.config.settings import Mission
 from lycosa.config.toml import to_toml
 from lycosa.crawler import rounds
 from lycosa.crawler.archive_moving import check_archive
-from lycosa.crawler.browsers import Browsers, refuse_browserless
-from lycosa.crawler.disk_guard import DiskGuard
 from lycosa.crawler.preparation import Preparation, add_seeds, late_seeds, take_up, url_judge
-from lycosa.crawler.progress import CrawlProgress
+from lycosa.crawler.rendering import Browsers, refuse_browserless
 from lycosa.crawler.shared_run import LoneRun, SharedRun
-from lycosa.crawler.summary import CrawlReport, make_report
-from lycosa.crawler.supervisor import Supervisor
+from lycosa.crawler.summary import CrawlProgress, CrawlReport, make_report
+from lycosa.crawler.supervisor import DiskGuard, Supervisor
 from lycosa.crawler.wiring import CrawlSetup, guard_quarry, worker_starter
 from lycosa.disk import make_fault, replace_text
 from lycosa.errors import Damaged, DiskFull, LycosaError, UsageError
@@ -38,8 +36,7 @@ from lycosa.fetch.address_guard import AddressGuard
 from lycosa.frontier.contract import suspended
 from lycosa.frontier.postgres.address import SharedCollection, is_address, machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.intake.guarded_quarry import warm
-from lycosa.intake.link_scoring import LinkScoring
+from lycosa.intake.guidance import LinkScoring, warm
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.judge.priority.policy_factory import is_steered, resolve_order

@@ -1,4 +1,4 @@
-"""Supervisor: the parent process, which starts the workers, watches them, and says when the crawl is over.
+"""Supervisor: the parent process, which starts the workers, watches them and the disk, and says when the crawl is over.
 
 It fetches and parses nothing, so a page that crashes a native library costs one worker its batch, not the crawl.
 """
@@ -12,17 +12,67 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from lycosa.config.settings import Mission
-from lycosa.crawler.browsers import Browsers
-from lycosa.crawler.disk_guard import DiskGuard
+from lycosa.config.settings import KeepSettings, Mission
 from lycosa.crawler.page_limit import ClusterLimit
-from lycosa.crawler.progress import CrawlProgress
+from lycosa.crawler.rendering import Browsers
 from lycosa.crawler.shared_run import MachineReports
+from lycosa.crawler.summary import CrawlProgress
+from lycosa.disk import free_bytes
 from lycosa.errors import Damaged, DiskFull
 from lycosa.frontier.contract import Frontier
 from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.process import die_with_parent, interruptible
+
+LOOK_S = 1.0
+_SHARE = 20  # the reserve is at most this part of the disk: a small one would never have room
+
+Measure = Callable[[Path], tuple[int, int]]  # the bytes that are free, and those of the whole disk
+
+
+class DiskGuard:
+    """Measures once a second how much of a disk is free, and says what is lacking."""
+
+    def __init__(self, folder: Path, keep: KeepSettings, *, measure: Measure = free_bytes) -> None:
+        self._folder = folder
+        self._measure = measure
+        self._wanted = keep.reserve_bytes
+        self._patience_s = keep.wait_s
+        self._look_at = 0.0
+        self._since: float | None = None  # when the room was first found wanting
+        self._lack = ""
+
+    def lack(self) -> str:
+        """What is lacking, in a sentence; empty: nothing."""
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._look_at = now + LOOK_S
+            self._lack = self._find_lack()
+            if not self._lack:
+                self._since = None
+            elif self._since is None:
+                self._since = now
+        return self._lack
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the crawl has waited for room as long as the user wants."""
+        return self._since is not None and time.monotonic() - self._since >= self._patience_s
+
+    def _find_lack(self) -> str:
+        try:
+            free, size = self._measure(self._folder)
+        except OSError as error:
+            return f"The disk of {self._folder} does not answer: {error.strerror}."
+        reserve = min(self._wanted, size // _SHARE)
+        if self._lack:
+            reserve += reserve // 10  # a little more than it lacked, or it would pause again at once
+        if free >= reserve:
+            return ""
+        left, wanted = f"{free / 1e6:,.1f}", f"{reserve / 1e6:,.1f}"
+        return f"Only {left} MB of room are left on the disk of {self._folder}, and {wanted} MB must stay free."
+
 
 TICK_S = 0.05
 WAITING_TICKS = 8  # between two questions whether all is done, while what is left waits: each opens the database

@@ -24,10 +24,8 @@ from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import Client, agent_header
 from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.frontier.partitions import PARTITIONS
-from lycosa.intake.answer_intake import AnswerIntake
-from lycosa.intake.browser_choice import BrowserChoice
-from lycosa.intake.guarded_quarry import GuardedQuarry
-from lycosa.intake.link_scoring import LinkScoring
+from lycosa.intake.answer_intake import AnswerIntake, BrowserChoice
+from lycosa.intake.guidance import GuardedQuarry, LinkScoring
 from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules

@@ -28,27 +28,24 @@ from lycosa.crawler.batch_commit import (
     find_page_counts,
     take_out_partitions,
 )
-from lycosa.crawler.best_first_scheduler import BestFirstScheduler
 from lycosa.crawler.page_limit import PageLimit, tell_permits
 from lycosa.crawler.rendering import Rendering
-from lycosa.crawler.target_loading import QueueFiller, TargetLoader
+from lycosa.crawler.target_loading import BestFirstScheduler, QueueFiller, TargetLoader
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
 from lycosa.frontier.contract import Frontier, LeaseLost, PermitsGone
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.answer_intake import AnswerIntake
-from lycosa.intake.link_scoring import LinkScoring
+from lycosa.intake.guidance import LinkScoring
 from lycosa.judge.admission.fetch_rules import HOST_BUDGET, PAGE_LIMIT, ROBOTS_FIRST, FetchRules
 from lycosa.judge.admission.repetition import CODE as NEAR_DUPLICATES
 from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import REASON as HOST_QUOTA
 from lycosa.model import Answer, Batch, Committed, Discovery, HostRow, Outcome, Purpose, State, Target, Verdict
-from lycosa.politeness.backoff import apply_backoff
 from lycosa.politeness.disposition import HOST_FAILURES, is_counted
 from lycosa.politeness.foreign_hosts import ForeignHosts
-from lycosa.politeness.host_queue import COSTLY_S, HostQueue
-from lycosa.politeness.host_scheduler import HostQueueFactory, HostScheduler
+from lycosa.politeness.host_queue import COSTLY_S, HostQueue, HostQueueFactory, HostScheduler, apply_backoff
 from lycosa.politeness.robots_cache import RobotsCache
 from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.reasons import explain

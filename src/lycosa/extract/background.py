@@ -24,13 +24,11 @@ from msgspec import Struct
 from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError
-from lycosa.extract.handover import handed_over, take_over
-from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, make_setup, run_in_steps
-from lycosa.extract.messages import Setup
+from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, Tally, make_setup, run_in_steps
+from lycosa.extract.messages import Setup, handed_over, take_over
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import split_mission
 from lycosa.extract.run import BUSY, LOCK
-from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import Label
 from lycosa.output.progress import ProgressLine
 from lycosa.process import undisturbed

@@ -22,8 +22,8 @@ from msgspec import Raw, Struct
 from lycosa.archive.reader import StoredAnswer, iter_records
 from lycosa.clock import iso_time
 from lycosa.errors import UsageError
+from lycosa.extract.job_runner import Tally
 from lycosa.extract.messages import ExtractJob, ExtractResult
-from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import ForeignDocument, Label
 from lycosa.output.wording import counted
 

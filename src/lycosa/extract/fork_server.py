@@ -22,8 +22,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from lycosa.errors import UsageError
-from lycosa.extract.handover import take_over
-from lycosa.extract.messages import REQUEST, Notice, QuarryRefused, Ready, Setup, WorkerEnded, WorkerStarted
+from lycosa.extract.messages import REQUEST, Notice, QuarryRefused, Ready, Setup, WorkerEnded, WorkerStarted, take_over
 from lycosa.extract.quarry_loader import load_configured
 from lycosa.extract.worker import Extract, serve
 from lycosa.process.frames import frame

@@ -1,12 +1,22 @@
 """Messages between the pool, its fork server and the workers: structs as MessagePack, each behind its length.
 
 Whatever a document made of a worker, only these fields come back: nothing is unpickled, and a wrong frame is an error.
+
+Handover: the message that a new process reads from a nameless file which it inherits.
+
+A word on a command line may have 128 KB, and everybody on the machine can read it.
+
+Ray messages: what a Ray executor, its driver process and the nodes say to each other.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import struct
-from typing import Any
+import tempfile
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -113,3 +123,79 @@ Notice = Ready | QuarryRefused | WorkerStarted | WorkerEnded
 decode_jobs = msgspec.msgpack.Decoder(list[ExtractJob]).decode
 decode_results = msgspec.msgpack.Decoder(list[ExtractResult]).decode
 decode_notice = msgspec.msgpack.Decoder(Notice).decode
+
+
+T = TypeVar("T")
+
+
+@contextlib.contextmanager
+def handed_over(message: object) -> Iterator[int]:
+    """A file descriptor with a message for a process that is started in the block, and inherits it."""
+    with tempfile.TemporaryFile() as file:
+        file.write(msgspec.json.encode(message))
+        file.flush()
+        yield file.fileno()
+
+
+def take_over(number: int, kind: type[T]) -> T:
+    """The message in an inherited file; it can be read again, and by other processes."""
+    size = os.fstat(number).st_size
+    return msgspec.json.decode(os.pread(number, size, 0), type=kind)
+
+
+class RaySetup(Struct, frozen=True):
+    """What the driver process is started with."""
+
+    address: str  # of the cluster, HOST:PORT; empty: the one that this machine is part of
+    command: tuple[str, ...]  # that starts a fork server, without the interpreter
+    setup: Setup
+    workers: int  # on each node; 0: one for each processor that it offers
+    folder: str  # that the command was given in
+    join_s: float  # for the cluster to let us in
+
+
+class RayOrder(Struct, frozen=True):
+    """What the executor wants of its driver."""
+
+    jobs: list[ExtractJob] = []
+    drop: bool = False  # the jobs that no worker has begun
+
+
+class RayReport(Struct, frozen=True, tag=True):
+    """What came of the jobs."""
+
+    results: list[ExtractResult]
+    dropped: list[int]
+    room: int
+    replaced: int
+    notes: list[str]
+
+
+class RayFailure(Struct, frozen=True, tag=True):
+    """Why nothing can be done, or no more."""
+
+    text: str
+
+
+class NodeState(Struct, frozen=True):
+    """What a node says when it is asked to begin."""
+
+    version: str  # of lycosa
+    ready: Ready | None = None
+    refused: str = ""
+
+
+class NodeReply(Struct, frozen=True):
+    """What came of a node's jobs since the last time."""
+
+    results: list[ExtractResult] = []
+    dropped: list[int] = []
+    replaced: int = 0
+    unread: str = ""  # a file that cannot be read there, and why: none of the jobs that came with it was begun
+
+
+decode_setup = msgspec.json.Decoder(RaySetup).decode
+decode_order = msgspec.msgpack.Decoder(RayOrder).decode
+decode_report = msgspec.msgpack.Decoder(Ready | RayFailure | RayReport).decode
+decode_state = msgspec.msgpack.Decoder(NodeState).decode
+decode_reply = msgspec.msgpack.Decoder(NodeReply).decode

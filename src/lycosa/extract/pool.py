@@ -19,7 +19,6 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from lycosa.errors import LycosaError, UsageError
-from lycosa.extract.handover import handed_over
 from lycosa.extract.messages import (
     REQUEST,
     ExtractJob,
@@ -31,6 +30,7 @@ from lycosa.extract.messages import (
     WorkerStarted,
     decode_notice,
     decode_results,
+    handed_over,
 )
 from lycosa.process import undisturbed
 from lycosa.process.frames import Frames, frame

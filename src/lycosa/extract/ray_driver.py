@@ -25,17 +25,19 @@ from typing import Any, NoReturn
 import msgspec
 
 from lycosa.errors import LycosaError
-from lycosa.extract.handover import take_over
-from lycosa.extract.messages import ExtractJob, ExtractResult, Ready
-from lycosa.extract.pool import AHEAD, BATCH_MAX, IDLE_DEATHS, LOAD_S
-from lycosa.extract.ray_messages import (
+from lycosa.extract.messages import (
+    ExtractJob,
+    ExtractResult,
     RayFailure,
     RayReport,
     RaySetup,
+    Ready,
     decode_order,
     decode_reply,
     decode_state,
+    take_over,
 )
+from lycosa.extract.pool import AHEAD, BATCH_MAX, IDLE_DEATHS, LOAD_S
 from lycosa.extract.ray_node import RayNode
 from lycosa.output.wording import counted
 from lycosa.process import die_with_parent

@@ -18,10 +18,19 @@ import msgspec
 
 from lycosa.errors import LycosaError, UsageError
 from lycosa.extract import ray_driver
-from lycosa.extract.handover import handed_over
-from lycosa.extract.messages import ExtractJob, ExtractResult, Ready, Setup
+from lycosa.extract.messages import (
+    ExtractJob,
+    ExtractResult,
+    RayFailure,
+    RayOrder,
+    RayReport,
+    RaySetup,
+    Ready,
+    Setup,
+    decode_report,
+    handed_over,
+)
 from lycosa.extract.pool import BATCH_MAX, GRACE_S, LOAD_S
-from lycosa.extract.ray_messages import RayFailure, RayOrder, RayReport, RaySetup, decode_report
 from lycosa.process import undisturbed
 from lycosa.process.frames import Frames, frame
 

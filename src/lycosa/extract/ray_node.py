@@ -14,9 +14,8 @@ from collections.abc import Sequence
 import msgspec
 
 from lycosa.errors import LycosaError
-from lycosa.extract.messages import ExtractResult, decode_jobs
+from lycosa.extract.messages import ExtractResult, NodeReply, NodeState, RaySetup, decode_jobs, decode_setup
 from lycosa.extract.pool import Pool
-from lycosa.extract.ray_messages import NodeReply, NodeState, RaySetup, decode_setup
 from lycosa.process.frames import encode
 from lycosa.version import __version__ as VERSION
 

@@ -19,12 +19,10 @@ from lycosa.collection.lock import lock
 from lycosa.config.settings import Mission
 from lycosa.config.toml import to_toml
 from lycosa.errors import CollectionError, UsageError
-from lycosa.extract.executor import Executor
-from lycosa.extract.executor_choice import open_executor
+from lycosa.extract.executor import Executor, open_executor
 from lycosa.extract.foreign_archives import ForeignDocuments, Stream
-from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, make_setup, run_jobs
+from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, Tally, make_setup, run_jobs
 from lycosa.extract.quarry_loader import load_quarry, split_mission
-from lycosa.extract.tally import Tally
 from lycosa.frontier.sqlite.extraction_store import Label
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.output.progress import ProgressLine

@@ -22,11 +22,19 @@ import pycurl
 from lycosa import clock, urls
 from lycosa.config.host_rules import HostRules, has_secrets, make_public
 from lycosa.config.settings import FetchSettings, HostRule, LimitSettings, Mission
-from lycosa.fetch.address_guard import SCHEMES, AddressGuard
-from lycosa.fetch.curl_handle import DNS_CACHE_S, DNS_KEEP, DNS_SWEEP_S, apply_rule, make_handle, share_cookies
-from lycosa.fetch.headers import parse_head
-from lycosa.fetch.system_network import has_ipv6, read_hosts_file
-from lycosa.fetch.validators import condition_headers
+from lycosa.fetch.address_guard import (
+    DNS_CACHE_S,
+    DNS_KEEP,
+    DNS_SWEEP_S,
+    SCHEMES,
+    AddressGuard,
+    apply_rule,
+    has_ipv6,
+    make_handle,
+    read_hosts_file,
+    share_cookies,
+)
+from lycosa.fetch.headers import condition_headers, parse_head
 from lycosa.model import Answer, Target
 from lycosa.version import __version__
 

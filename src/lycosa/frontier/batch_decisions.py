@@ -1,30 +1,120 @@
 """Batch decisions: what a batch changes in a frontier on a database, whichever that is.
 
-Links come first, then what became of targets: a link tells of a URL as it was before the batch. In this order:
-new URLs, known ones that links open, raise and bring nearer, seeds; outcomes, what documents need, lastmod hints, and
-the depths of what the pages lead to. A subclass reads and writes the rows, in transactions that its caller runs.
+Links come first, then what became of targets: a link tells of a URL as it was before the batch. In this order: new
+URLs, known ones that links open, raise and bring nearer, seeds; outcomes, what documents need, lastmod hints, and the
+depths of what the pages lead to. A subclass reads and writes the rows, in transactions that its caller runs.
+
+What a visit found of a page goes by what was known before: new, changed, unchanged, gone, back. A sitemap that gives a
+page a later date than the last time says that it changed. A host is believed until most of its hints have proved wrong:
+there are sitemaps that give every page the date of the day. Earlier dates say nothing: a feed gives the time when a
+page was published, and the sitemap beside it the time when it was edited.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Set
+from typing import TypeVar
 
-from lycosa.frontier.change_counts import ChangeCounts
+import msgspec
+from msgspec import Struct
+
+from lycosa.frontier.consequences import HELD, ChangeCounts
 from lycosa.frontier.contract import BARRED, REOPENED_BY_SEEDS, statuses_of
-from lycosa.frontier.lastmod_hints import HINTED, is_trusted, latest
-from lycosa.frontier.page_events import (
-    ANSWERED,
-    HELD,
-    REOPENED_BY_NEED,
-    KnownUrl,
-    PageBefore,
-    event_of,
-    is_needed_now,
-    is_same_sort,
-    raises,
-)
-from lycosa.model import Discovery, LastmodHint, Outcome, State, UnstoredPage
+from lycosa.model import Batch, Discovery, LastmodHint, Outcome, State, UnstoredPage
+
+#: The visit brought an answer that says something of the page.
+ANSWERED = (*HELD, State.DUPLICATE, State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
+#: There is no page at the address now, though there may have been one.
+AWAY = (State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
+
+#: Why a URL was dropped, or not fetched, that is kept for a document that needs it.
+REOPENED_BY_NEED = ("not-quarry", "host-quota")
+
+
+class PageBefore(Struct, gc=False):
+    """What the frontier knew of a URL before a visit."""
+
+    state: int
+    reason: str
+    via: str
+    was: int  # the state that the last round left it in
+    digest: bytes  # of the newest copy; empty: there is none
+    due: float = 0.0
+
+
+class KnownUrl(Struct, gc=False):
+    """What the frontier knows of a URL that a link leads to."""
+
+    n: int
+    state: int
+    reason: str
+    via: str
+    seed: bool
+    score: float
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is still to be fetched, and its place in the order may change: a seed keeps its own."""
+        return self.state in (State.PENDING, State.WAITING) and not self.seed
+
+
+def event_of(outcome: Outcome, before: PageBefore, state: int) -> str:
+    """What a visit found of a page; nothing where there is no page and never was one, or where it is not known."""
+    if before.via == "sitemap" or before.state in ANSWERED:
+        return ""  # no page, or one that this round has counted already
+    away = before.was in AWAY
+    if state in AWAY:
+        return "gone" if before.digest and not away else ""
+    if state not in (State.FETCHED, State.UNCHANGED, State.DUPLICATE):
+        return ""
+    if not before.digest:
+        return "new" if outcome.page is not None else ""
+    if away:
+        return "back"
+    return "changed" if outcome.page is not None and outcome.page.digest != before.digest else "unchanged"
+
+
+def is_needed_now(outcome: Outcome, before: PageBefore) -> bool:
+    """Whether a page was dropped as what one link led to, while another made it a part of a document."""
+    return outcome.reason in REOPENED_BY_NEED and outcome.via not in ("", before.via)
+
+
+def is_same_sort(via: str, other: str) -> bool:
+    """Whether two kinds of links lead to the same sort of thing: a sitemap stays one, and a page stays a page."""
+    return (via == "sitemap") == (other == "sitemap")
+
+
+def raises(link: Discovery, known: KnownUrl) -> bool:
+    """Whether a link that is followed lets a known URL rise to its score."""
+    return bool(
+        link.policy_data
+        and link.state == State.PENDING
+        and known.waits
+        and -1 <= known.score <= link.score
+        and is_same_sort(link.via, known.via)
+    )
+
+
+#: A host is no longer believed when this many hints were wrong, and more than four for each that was right.
+WRONG_LEAST = 10
+WRONG_SHARE = 4
+#: In the column `due` of a pending URL: it is visited because of a hint.
+HINTED = -1.0
+
+
+def is_trusted(given: int, wrong: int) -> bool:
+    """Whether a host is believed that has given so many hints, of which so many were wrong."""
+    return wrong < WRONG_LEAST or wrong <= WRONG_SHARE * (given - wrong)
+
+
+def latest(hints: Iterable[LastmodHint]) -> Iterable[LastmodHint]:
+    """Of several hints on one page, the one with the latest date."""
+    by_url: dict[int, LastmodHint] = {}
+    for hint in hints:
+        if hint.url_hash not in by_url or hint.modified > by_url[hint.url_hash].modified:
+            by_url[hint.url_hash] = hint
+    return by_url.values()
 
 
 class BatchDecisions(ABC):
@@ -290,3 +380,39 @@ class BatchDecisions(ABC):
     @abstractmethod
     def _write_dates(self, dates: Mapping[int, LastmodHint]) -> None:
         """Keep the later one of each date."""
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def cleaned(batch: Batch) -> Batch:
+    """The same batch with a question mark in place of each lone surrogate, and of each NUL."""
+    return Batch(
+        discoveries=[_clean(row) for row in batch.discoveries],
+        outcomes=[_clean(row) for row in batch.outcomes],
+        hosts=[_clean(row) for row in batch.hosts],
+        robots=[_clean(row) for row in batch.robots],
+        trap_counts={(_text(host), _text(key)): count for (host, key), count in batch.trap_counts.items()},
+        warc=batch.warc,
+        warc_size=batch.warc_size,
+        warc_synced=batch.warc_synced,
+        warcs=batch.warcs,
+        hints=batch.hints,
+        weight_updates=batch.weight_updates,
+        durable=batch.durable,
+    )
+
+
+def _clean(row: S) -> S:
+    changes: dict[str, object] = {}
+    for name in row.__struct_fields__:
+        value = getattr(row, name)
+        if isinstance(value, str):
+            changes[name] = _text(value)
+        elif isinstance(value, msgspec.Struct):
+            changes[name] = _clean(value)
+    return msgspec.structs.replace(row, **changes)
+
+
+def _text(value: str) -> str:
+    return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")

@@ -2,6 +2,10 @@
 
 An answer is given its disposition; a page is read, its links are followed (`link_follower`) and its bytes go to the
 archive (`page_storage`); what became of the target goes into the batch.
+
+Redirects: whether one of them closes a loop, and what becomes of the loop.
+
+Browser choice: which pages are rendered in a browser before they are processed.
 """
 
 from __future__ import annotations
@@ -17,29 +21,113 @@ from lycosa import urls
 from lycosa.archive import unstored_log
 from lycosa.archive.digests import identity_of
 from lycosa.archive.writer import ArchiveWriter
-from lycosa.config.settings import Mission
+from lycosa.config.host_rules import HostRules
+from lycosa.config.settings import FetchSettings, Mission
 from lycosa.extract.pdf_process import PdfProcess
-from lycosa.fetch.response_body import TEXT_HEAD, read_content
+from lycosa.fetch.decode import TEXT_HEAD, read_content
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Knowledge
 from lycosa.intake.batch import PendingBatch
-from lycosa.intake.browser_choice import RENDER, BrowserChoice
-from lycosa.intake.content_dedup import RENDERED_TYPE
-from lycosa.intake.guarded_quarry import GuardedQuarry
+from lycosa.intake.guidance import GuardedQuarry, LinkScoring
 from lycosa.intake.link_follower import FETCHED, LinkFollower
-from lycosa.intake.link_scoring import LinkScoring
-from lycosa.intake.page_storage import PageStorage, recall_unstored
-from lycosa.intake.redirects import RedirectLoops
-from lycosa.intake.request_conditions import RequestConditions
-from lycosa.intake.revisits import Revisits
+from lycosa.intake.page_storage import RENDERED_TYPE, PageStorage, recall_unstored
+from lycosa.intake.revisits import RequestConditions, Revisits
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import make_yield_quota
 from lycosa.model import Answer, Link, Outcome, State, Target
 from lycosa.parse import Doc, read
+from lycosa.parse.script_shell import is_script_shell
 from lycosa.politeness.crawl_log import CrawlLog
 from lycosa.politeness.disposition import Disposition, disposition_of
 from lycosa.politeness.robots_cache import RobotsUse
+from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.render.messages import RenderResult
+
+REDIRECTS_MAX = 10_000  # redirects that are remembered without asking the frontier
+_MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
+
+
+class RedirectLoops:
+    """The latest redirects, which may not be committed yet, and those that the frontier knows."""
+
+    def __init__(self, known: Knowledge, fetch: FetchSettings) -> None:
+        self._known = known
+        self._fetch = fetch
+        self._latest: dict[str, str] = {}
+        self._cookie_setters: set[str] = set()  # those of them that set a cookie
+
+    def closes_loop(self, url: str, answer: Answer) -> bool:
+        """Whether the redirects that are known lead from `url` back to where this answer came from.
+
+        Those of earlier runs and other workers are in the frontier, which is asked from the second hop on: most
+        redirects are the first of their kind.
+        """
+        target, origin = answer.target, answer.target.url
+        if len(self._latest) > REDIRECTS_MAX:
+            self._latest.clear()
+            self._cookie_setters.clear()
+        self._latest[origin] = url
+        if self._fetch.cookies and "set-cookie" in answer.headers:
+            self._cookie_setters.add(origin)
+        for _ in range(self._fetch.redirects + 1):
+            if url == origin:
+                return True
+            onward = self._latest.get(url, "")
+            asked = not onward and target.hops > 0
+            if asked and (row := self._known.find(url)) is not None and row.state in _MOVED:
+                onward = row.redirect
+            if not onward:
+                return False
+            url = onward
+        return False
+
+    def resolve_loop(self, url: str, answer: Answer, outcome: Outcome) -> list[Outcome]:
+        """Resolve a redirect to `url` that closes a loop; returns outcomes of what is fetched once more because of it.
+
+        A page that sets a cookie and leads back, at once or by way of another address, wants to see the cookie.
+        """
+        target, hop = answer.target, url
+        sets_cookie = target.url in self._cookie_setters
+        while hop != target.url and not sets_cookie:
+            sets_cookie, hop = hop in self._cookie_setters, self._latest.get(hop, target.url)
+        if sets_cookie and not target.retries:
+            if url == target.url:
+                outcome.state, outcome.due, outcome.retries = State.WAITING, answer.began, 1
+                return []
+            row = self._known.find(url)
+            # A host of another worker is that one's to ask.
+            if row is not None and row.state in _MOVED and not row.retries and urls.host_of(url) == target.host:
+                return [Outcome(row.row, target.host, State.WAITING, at=answer.began, due=answer.began, retries=1)]
+        outcome.state, outcome.reason = State.FAILED, "redirect-loop"
+        return []
+
+
+RENDER = "render"
+NO_BROWSER = "needs-browser"
+_HTML = frozenset({"html", "xhtml"})
+
+
+class BrowserChoice:
+    """Chooses by the host rules and by whether a page is empty until scripts run; counts pages that lack a browser."""
+
+    def __init__(self, host_rules: HostRules, shared: SharedState, slot: int, *, has_browser: bool) -> None:
+        self._host_rules = host_rules
+        self._shared = shared
+        self._slot = slot
+        self._has_browser = has_browser
+
+    def judge(self, doc: Doc, target: Target) -> str:
+        """Empty: the page is fine as it is; RENDER: it is to be rendered; NO_BROWSER: it should be and cannot."""
+        if doc.kind not in _HTML:
+            return ""
+        mode = self._host_rules.render(target.host)
+        if mode == "never" or (mode == "auto" and not is_script_shell(doc)) or target.via == "sitemap":
+            return ""
+        if self._has_browser and not self._shared.browserless:
+            return RENDER
+        self._shared.add(self._slot, Cell.SHELLS, 1)
+        return NO_BROWSER
+
 
 _ENDED = (State.GONE, State.FAILED)
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})

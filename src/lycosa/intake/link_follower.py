@@ -14,10 +14,8 @@ from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Knowledge
 from lycosa.frontier.seen import Seen
 from lycosa.intake.batch import PendingBatch
-from lycosa.intake.guarded_quarry import GuardedQuarry
-from lycosa.intake.link_scoring import LinkScoring
-from lycosa.intake.redirects import is_move
-from lycosa.judge.admission.nofollow_rules import NofollowRules
+from lycosa.intake.guidance import GuardedQuarry, LinkScoring
+from lycosa.judge.admission.fetch_rules import NofollowRules
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.yield_quota import YieldQuota
 from lycosa.judge.priority.policy import DULL, FIRST_SHARE, SITEMAP, score_of
@@ -27,6 +25,7 @@ from lycosa.parse.sitemap import read_time
 from lycosa.politeness.crawl_log import CrawlLog
 
 LEVEL = frozenset({"refresh", "sitemap"})  # links that lead to the same page, or to more of the same list
+SOON_S = 10.0  # seconds after which a page that refreshes itself was meant to be read
 FETCHED = 2.0  # in place of an address's score
 #: Ids of links not followed that are remembered: what is forgotten is told to the frontier once more, without harm.
 _MEMORY = 100_000
@@ -356,6 +355,11 @@ class LinkFollower:
         """Widen the scope: a seed that redirects opens the place it moved to."""
         if self._rules.scope.widen(seeds):
             self.resolver.forget()
+
+
+def is_move(link: Link, doc: Doc, target: Target) -> bool:
+    """Whether a page sends its readers on at once, as a redirect does; once only: slide shows do so, too."""
+    return link.kind == "refresh" and not target.hops and (doc.refresh is None or doc.refresh[0] <= SOON_S)
 
 
 def _state_of(verdict: Verdict) -> int:

@@ -1,11 +1,11 @@
-"""Revisits: how a page is asked for again, and what its answer says about when to come back."""
+"""Revisits: how a page is asked for again, how much of it, and what its answer says about when to come back."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
 from lycosa.config.settings import RecrawlSettings
-from lycosa.fetch.validators import quiet_time
+from lycosa.fetch.headers import quiet_time
 from lycosa.frontier.contract import RoundRow
 from lycosa.judge.admission.revisit_interval import IntervalBounds, Rate, interval, learn
 from lycosa.model import Answer, Target, VisitHistory
@@ -76,3 +76,24 @@ class Revisits:
         rate = learn(rate, self._since(target.round), changed=changed, quiet_s=quiet_s, bounds=self._bounds)
         wait_s = interval(rate, self._bounds) if self._adapt else 0.0
         return VisitHistory(wait_s, rate.changes, rate.watched, self.number)
+
+
+class RequestConditions:
+    """Makes a request unconditional where a date is not enough, and asks first for a beginning that shows the kind."""
+
+    def __init__(self, revisits: Revisits, *, probe_bytes: int) -> None:
+        """`probe_bytes`: how much of a document is asked for at first; 0: all of it."""
+        self._revisits = revisits
+        self._probe_bytes = probe_bytes
+        self._whole: set[int] = set()  # rows whose beginning is quarry
+
+    def apply(self, target: Target) -> Target:
+        """The target as it is asked for."""
+        target = self._revisits.ask(target)
+        if self._probe_bytes and target.row not in self._whole:
+            return replace(target, max_bytes=self._probe_bytes)
+        return target
+
+    def want_whole(self, target: Target) -> None:
+        """The beginning is quarry: the next time, ask for all of it."""
+        self._whole.add(target.row)

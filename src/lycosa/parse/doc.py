@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lycosa import urls
 from lycosa.model import Link
 from lycosa.parse import charset as charsets
-from lycosa.parse import feed, html, sitemap, sniff, xml
+from lycosa.parse import html, sitemap, sniff, xml
 from lycosa.parse.mime import extract_mime
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _read_xml(doc: Doc, max_links: int) -> None:
         return
     doc._root, doc.problem = xml.read_root(doc.body, doc.charset)
     if doc.kind == "feed":
-        found = feed.read_feed(xml.transcode(doc.body, doc.charset), limit=max_links)
+        found = sitemap.read_feed(xml.transcode(doc.body, doc.charset), limit=max_links)
         doc.title, doc.links, doc.modified = found.title, found.links, found.modified
         doc.problem, doc.cut = doc.problem or found.problem, len(found.links) >= max_links
     elif doc.kind != "xml":

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.model import Target
-from lycosa.politeness.host_queue import HostQueue
-from lycosa.politeness.host_scheduler import HostScheduler
+from lycosa.politeness.host_queue import HostQueue, HostScheduler
 from lycosa.politeness.shared_state import CHANNELS, Cell, SharedState
 
 PATIENCE_S = 60.0  # then a worker that neither grants a request nor says that the host must rest is taken for hung

@@ -21,8 +21,7 @@ from lycosa.model import Answer, Purpose, RobotsRow, Target
 from lycosa.politeness.crawl_log import CrawlLog
 from lycosa.politeness.disposition import HOST_FAILURES, requested_pause
 from lycosa.politeness.foreign_hosts import ForeignHosts
-from lycosa.politeness.host_queue import HostQueue
-from lycosa.politeness.host_scheduler import HostScheduler
+from lycosa.politeness.host_queue import HostQueue, HostScheduler
 
 HOPS = 5  # RFC 9309, 2.3.1.2
 BYTES = 8 << 20  # of a robots.txt are read: more than any has that is meant to be

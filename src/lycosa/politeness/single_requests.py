@@ -19,11 +19,9 @@ from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import Client
 from lycosa.fetch.decode import decode
 from lycosa.model import Answer, HostRow, Purpose, RobotsRow, State, Target
-from lycosa.politeness.backoff import apply_backoff
 from lycosa.politeness.crawl_log import CrawlLog
 from lycosa.politeness.disposition import disposition_of
-from lycosa.politeness.host_queue import HostQueue
-from lycosa.politeness.host_scheduler import HostQueueFactory, HostScheduler
+from lycosa.politeness.host_queue import HostQueue, HostQueueFactory, HostScheduler, apply_backoff
 from lycosa.politeness.robots_cache import RobotsCache
 
 #: Seconds within which `stopping` is asked again.

@@ -20,8 +20,7 @@ from lycosa.fetch.robots import robots_from_answer
 from lycosa.frontier.contract import Frontier
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.intake.answer_intake import AnswerIntake
-from lycosa.intake.guarded_quarry import GuardedQuarry
-from lycosa.intake.link_scoring import LinkScoring
+from lycosa.intake.guidance import GuardedQuarry, LinkScoring
 from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies

@@ -147,8 +147,8 @@ def test_kill_loses_nothing_that_was_acknowledged(path: Path) -> None:
 OPENER = """
 import sys
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.frontier.sqlite import rounds
-rounds.CHUNK = 20
+from lycosa.frontier.sqlite import changes
+changes.ROUND_CHUNK = 20
 frontier = SqliteFrontier(sys.argv[1])
 if len(frontier.rounds.listing()) == 1:
     frontier.rounds.begin(now=100.0, step_s=10.0, everything=False)

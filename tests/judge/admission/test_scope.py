@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.judge.admission.scope import Kind, Scope
+from lycosa.judge.admission.rules import Kind, Scope
 from lycosa.urls import host_of
 
 

@@ -9,10 +9,8 @@ import pytest
 from lycosa.config.settings import Mission
 from lycosa.config.settings import PolicySettings as Steer
 from lycosa.judge.priority.learning import UNTRIED, LearningPolicy
-from lycosa.judge.priority.policy import Policy
+from lycosa.judge.priority.policy import FishSearch, KeyTermsPolicy, Policy, Relevance, SharkSearch
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, resolve_order
-from lycosa.judge.priority.relevance import Relevance
-from lycosa.judge.priority.shark_search import FishSearch, KeyTermsPolicy, SharkSearch
 from lycosa.model import Link, Observation
 
 ANCHORS = ("services", "servicios web", "ogc")

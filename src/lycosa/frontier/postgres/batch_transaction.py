@@ -12,15 +12,12 @@ from typing import Any
 
 from psycopg import sql
 
-from lycosa.frontier.batch_decisions import BatchDecisions
+from lycosa.frontier.batch_decisions import HINTED, BatchDecisions, KnownUrl, PageBefore
+from lycosa.frontier.consequences import Unpack
 from lycosa.frontier.contract import BARRED
-from lycosa.frontier.depths import Unpack
-from lycosa.frontier.lastmod_hints import HINTED
-from lycosa.frontier.page_events import KnownUrl, PageBefore
 from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.postgres.changes import TOUCH_IF_THERE
-from lycosa.frontier.postgres.connection import PostgresConnection
-from lycosa.frontier.postgres.counters import ShardedCounts
+from lycosa.frontier.postgres.connection import PostgresConnection, ShardedCounts
 from lycosa.frontier.postgres.depths import PostgresDepths
 from lycosa.frontier.postgres.leases import RowNumbers
 from lycosa.frontier.postgres.schema import part_of_row

@@ -7,6 +7,7 @@ server by the number of the transaction. A server that was killed may have lost 
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,8 +21,10 @@ from psycopg import errors
 from psycopg.types.array import ListBinaryDumper
 
 from lycosa.errors import CollectionError, DiskFull, LycosaError
+from lycosa.frontier.consequences import ChangeCounts
 from lycosa.frontier.postgres import schema
 from lycosa.frontier.postgres.address import check_name
+from lycosa.frontier.postgres.schema import SHARDS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -301,3 +304,27 @@ def writing(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[F, P
         return self._connection.write(lambda: method(self, *args, **kwargs))
 
     return call  # type: ignore[return-value]  # wraps() names the first argument
+
+
+_STATE = """
+INSERT INTO stat SELECT %s, * FROM unnest(%s::smallint[], %s::text[], %s::bigint[])
+ON CONFLICT (shard, state, reason) DO UPDATE SET count = stat.count + excluded.count"""
+_FIGURE = """
+INSERT INTO figure SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[])
+ON CONFLICT (shard, name, key) DO UPDATE SET count = figure.count + excluded.count"""
+
+
+class ShardedCounts(ChangeCounts):
+    """What one transaction changes in the counters; `write` puts it into the database."""
+
+    __slots__ = ()
+
+    def write(self, connection: PostgresConnection) -> None:
+        """Add everything to the database, within the transaction that made the changes."""
+        shard = os.getpid() % SHARDS
+        states = sorted((int(state), reason, change) for (state, reason), change in self._states.items() if change)
+        if states:
+            connection.send(_STATE, (shard, *map(list, zip(*states, strict=True))))
+        figures = sorted((*key, change) for key, change in self._figures.items() if change)
+        if figures:
+            connection.send(_FIGURE, (shard, *map(list, zip(*figures, strict=True))))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from lycosa import urls
-from lycosa.frontier.change_counts import ChangeCounts
-from lycosa.frontier.depths import DepthKeeper, DepthRow, Unpack
+from lycosa.frontier.consequences import ChangeCounts, DepthKeeper, DepthRow, Unpack
 from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.postgres.connection import PostgresConnection
 from lycosa.frontier.postgres.schema import part_of_row

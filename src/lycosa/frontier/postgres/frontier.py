@@ -9,13 +9,14 @@ from __future__ import annotations
 import psycopg
 
 from lycosa.frontier import link_codec
+from lycosa.frontier.batch_decisions import cleaned
+from lycosa.frontier.consequences import Unpack
 from lycosa.frontier.contract import Frontier, LeaseLost, PermitsGone
-from lycosa.frontier.depths import Unpack
 from lycosa.frontier.partitions import part_of
 from lycosa.frontier.postgres import schema
 from lycosa.frontier.postgres.address import check_name
 from lycosa.frontier.postgres.batch_transaction import PostgresBatch
-from lycosa.frontier.postgres.changes import PostgresChanges, PostgresLosses
+from lycosa.frontier.postgres.changes import PostgresChanges, PostgresLosses, PostgresRounds
 from lycosa.frontier.postgres.connection import (
     PATIENCE_S,
     PostgresConnection,
@@ -28,10 +29,8 @@ from lycosa.frontier.postgres.connection import (
 from lycosa.frontier.postgres.known import PostgresFigures, PostgresKnowledge
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.machines import PostgresMachines, PostgresPermits, PostgresSegments
-from lycosa.frontier.postgres.rounds import PostgresRounds
 from lycosa.frontier.postgres.state_queries import read_clock
 from lycosa.frontier.postgres.targets import PostgresSeeds, PostgresTargets
-from lycosa.frontier.utf8 import cleaned
 from lycosa.model import Batch, Committed, Discovery, State
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from lycosa.frontier.consequences import Unpack
 from lycosa.frontier.contract import UrlRow
-from lycosa.frontier.depths import Unpack
 from lycosa.frontier.partitions import host_key, part_of, spans
 from lycosa.frontier.postgres.batch_transaction import PostgresBatch
-from lycosa.frontier.postgres.connection import PostgresConnection, PostgresFacet, reading, writing
-from lycosa.frontier.postgres.counters import ShardedCounts
+from lycosa.frontier.postgres.connection import PostgresConnection, PostgresFacet, ShardedCounts, reading, writing
 from lycosa.frontier.postgres.known import PostgresKnowledge
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.schema import NUMBERS, part_of_row

@@ -10,10 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 
 import apsw
 
-from lycosa.frontier.batch_decisions import BatchDecisions
+from lycosa.frontier.batch_decisions import HINTED, BatchDecisions, KnownUrl, PageBefore
 from lycosa.frontier.contract import BARRED
-from lycosa.frontier.lastmod_hints import HINTED
-from lycosa.frontier.page_events import KnownUrl, PageBefore
 from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
-from lycosa.frontier.depths import Unpack
+from lycosa.frontier.consequences import Unpack
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.key_index import CONTENTS, URLS, KeyIndex

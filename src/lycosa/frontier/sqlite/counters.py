@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import apsw
 
-from lycosa.frontier.change_counts import ChangeCounts
+from lycosa.frontier.consequences import ChangeCounts
 
 _ADD_STATE = (
     "INSERT INTO stat VALUES (?, ?, ?) ON CONFLICT (state, reason) DO UPDATE SET count = count + excluded.count"

@@ -8,8 +8,7 @@ from typing import Protocol
 import apsw
 
 from lycosa import urls
-from lycosa.frontier.change_counts import ChangeCounts
-from lycosa.frontier.depths import DepthKeeper, DepthRow, Unpack
+from lycosa.frontier.consequences import ChangeCounts, DepthKeeper, DepthRow, Unpack
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite.schema import NEWEST_LINKS
 from lycosa.model import State

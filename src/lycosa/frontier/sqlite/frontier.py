@@ -9,19 +9,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from lycosa.frontier import link_codec
+from lycosa.frontier.batch_decisions import cleaned
+from lycosa.frontier.consequences import Unpack
 from lycosa.frontier.contract import Frontier, LeaseLost
-from lycosa.frontier.depths import Unpack
 from lycosa.frontier.partitions import part_of
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.batch_transaction import BatchTransaction
-from lycosa.frontier.sqlite.changes import SqliteChanges, SqliteLosses
+from lycosa.frontier.sqlite.changes import SqliteChanges, SqliteLosses, SqliteRounds
 from lycosa.frontier.sqlite.connection import Session, SqliteFacet, translated
 from lycosa.frontier.sqlite.key_index import MOST
 from lycosa.frontier.sqlite.known import SqliteFigures, SqliteKnowledge, SqliteSegments
 from lycosa.frontier.sqlite.leases import SqliteLeases
-from lycosa.frontier.sqlite.rounds import SqliteRounds
 from lycosa.frontier.sqlite.targets import SqliteSeeds, SqliteTargets
-from lycosa.frontier.utf8 import cleaned
 from lycosa.model import Batch, Committed
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.errors import Damaged
 from lycosa.frontier import link_codec
-from lycosa.frontier.depths import Unpack
+from lycosa.frontier.consequences import Unpack
 from lycosa.frontier.sqlite import schema
 from lycosa.model import RobotsRow
 

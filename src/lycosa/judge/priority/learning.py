@@ -20,9 +20,7 @@ from zlib import crc32
 import xxhash
 
 from lycosa.config.settings import PolicySettings
-from lycosa.judge.priority.policy import Policy
-from lycosa.judge.priority.relevance import Relevance, term_weights
-from lycosa.judge.priority.shark_search import SharkSearch
+from lycosa.judge.priority.policy import Policy, Relevance, SharkSearch, term_weights
 from lycosa.model import Link, Observation, WeightUpdate
 
 BITS = 16

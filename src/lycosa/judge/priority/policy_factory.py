@@ -9,9 +9,7 @@ from msgspec.structs import replace
 
 from lycosa.config.settings import Mission, PolicySettings
 from lycosa.judge.priority.learning import LearningPolicy
-from lycosa.judge.priority.policy import Policy
-from lycosa.judge.priority.relevance import Relevance
-from lycosa.judge.priority.shark_search import FishSearch, KeyTermsPolicy, SharkSearch
+from lycosa.judge.priority.policy import FishSearch, KeyTermsPolicy, Policy, Relevance, SharkSearch
 
 if TYPE_CHECKING:
     from lycosa.text import Thesaurus

@@ -15,7 +15,7 @@ from xml.parsers import expat
 from lycosa.analysis.analyzer import Corrected, Correction
 from lycosa.parse import charset, xml
 from lycosa.parse import charset as charsets
-from lycosa.parse.xml_tag_repair import repair_tags, skip_doctype
+from lycosa.parse.xml import repair_tags, skip_doctype
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),

@@ -17,11 +17,10 @@ from msgspec import Struct
 from lycosa.collection.collection import Collection, Page
 from lycosa.errors import UsageError
 from lycosa.export.definition import Written
-from lycosa.extract.job_runner import FORK_SERVER, run_jobs
+from lycosa.extract.job_runner import FORK_SERVER, Tally, run_jobs
 from lycosa.extract.messages import ExtractJob, ExtractResult, Setup
 from lycosa.extract.pool import Pool
 from lycosa.extract.quarry_loader import find_name
-from lycosa.extract.tally import Tally
 from lycosa.missions.records.corpus.forms import (
     ENDINGS,
     FILES,

@@ -27,8 +27,7 @@ import pycurl
 from lycosa import clock, urls
 from lycosa.config.settings import FetchSettings, Mission
 from lycosa.errors import UsageError
-from lycosa.fetch.address_guard import AddressGuard
-from lycosa.fetch.curl_handle import make_handle
+from lycosa.fetch.address_guard import AddressGuard, make_handle
 from lycosa.fetch.headers import parse_head
 from lycosa.missions.records.delivery.message import Delivery, MailSettings, Message, WebhookSettings, is_webhook
 from lycosa.version import __version__
@@ -207,7 +206,7 @@ def _cut(smtp: smtplib.SMTP) -> None:
 
 
 def _make_context(settings: MailSettings) -> ssl.SSLContext:
-    from lycosa.fetch.system_network import find_authorities
+    from lycosa.fetch.address_guard import find_authorities
 
     try:
         return ssl.create_default_context(cafile=settings.ca or find_authorities())
