@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -171,3 +172,11 @@ def test_what_missions_derive_has_a_maker_and_a_name_of_its_own() -> None:
     assert {each.name for each in derived} >= {"documents.db", "services.db", "records.db"}
     assert len({each.name for each in derived}) == len(derived)
     assert all(each.name.endswith(".db") and callable(load_attribute(each.make, what="maker")) for each in derived)
+
+
+def test_several_that_make_it_anew_do_not_hurt_each_other(folder: Path) -> None:
+    """One takes the damaged file away; the others find what it made."""
+    (folder / TITLES.name).write_bytes(b"no database " * 1000)
+    with ThreadPoolExecutor(8) as pool:
+        assert set(map(tuple, pool.map(read_titles, [folder] * 8))) == {("A",)}
+    assert len(_made) == 1

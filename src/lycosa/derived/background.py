@@ -72,10 +72,10 @@ class _Run:
                     self.problem = f"The process that makes this ended with code {self._process.returncode}."
         return True
 
-    def is_time(self, mark: str) -> bool:
-        """Whether another one may follow."""
-        if not self.has_ended():
-            return False
+    def is_time(self, mark: str, *, is_missing: bool) -> bool:
+        """Whether another one may follow; what is missing, though the last one made it, is made at once."""
+        if not self.has_ended() or (is_missing and not self.problem):
+            return self.has_ended()
         pause = max(_LEAST_S, self._pace * (self.ended - self.began))
         if self.problem and self.mark == mark:
             pause = max(pause, _AFTER_FAILURE_S)
@@ -91,12 +91,17 @@ _runs: dict[tuple[str, Path], _Run] = {}
 _lock = threading.Lock()
 
 
-def make_in_background(derived: Sequence[Derived], folder: Path, *, wait_s: float = 0.0) -> Progress:
-    """Have derived data brought up to date one after the other, and wait for it if it began less than so long ago."""
+def make_in_background(
+    derived: Sequence[Derived], folder: Path, *, wait_s: float = 0.0, is_missing: bool = False
+) -> Progress:
+    """Have derived data brought up to date one after the other, and wait for it if it began less than so long ago.
+
+    `is_missing`: some of it was never complete.
+    """
     key = " ".join(each.name for each in derived), folder
     with _lock:
         run = _runs.get(key)
-        if run is None or run.is_time(_mark(derived, folder)):
+        if run is None or run.is_time(_mark(derived, folder), is_missing=is_missing):
             if sum(not each.has_ended() for each in _runs.values()) >= AT_ONCE:
                 return Progress(is_due=True)  # the next look starts it
             run = _runs[key] = _Run(derived, folder, place_of(derived[0], folder))

@@ -33,7 +33,7 @@ def reading(derived: Derived, folder: Path, *, wait_s: float = WAIT_S) -> Iterat
     is_as_it_is = is_fixed(derived, place)
     meta = read_meta(derived, place)
     if meta.get("seen") != mark and not is_as_it_is:
-        progress = make_in_background((derived,), folder, wait_s=wait_s)
+        progress = make_in_background((derived,), folder, wait_s=wait_s, is_missing="made_of" not in meta)
         meta = read_meta(derived, place)
     if "made_of" not in meta and not is_as_it_is:
         raise BeingMade if progress.is_due or not progress.problem else CollectionError(progress.problem)

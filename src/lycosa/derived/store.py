@@ -7,10 +7,11 @@ made anew. `bring_up_to_date` makes it here and now; `reading.py` reads it while
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
@@ -81,19 +82,41 @@ def open_side_database(
 ) -> apsw.Connection:
     """Open a database, or make it; one that is damaged or of another version is made anew."""
     with translated(path):
-        try:
-            database = _connect(path)
-            if is_ours(database):
+        if (database := _open_ours(path, is_ours)) is not None:
+            return database
+        with _alone_in(path.parent):
+            if (database := _open_ours(path, is_ours)) is not None:  # another one was faster
                 return database
-            database.close()
-        except (apsw.NotADBError, apsw.CorruptError):
-            pass
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+            for suffix in ("", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            database = _connect(path)
+            with database:
+                make(database)
+            return database
+
+
+def _open_ours(path: Path, is_ours: Callable[[apsw.Connection], bool]) -> apsw.Connection | None:
+    """An open database if it is one of ours."""
+    try:
         database = _connect(path)
-        with database:
-            make(database)
-        return database
+        if is_ours(database):
+            return database
+        database.close()
+    except (apsw.NotADBError, apsw.CorruptError):
+        pass
+    return None
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Hold a folder, so that no two programs take a file away and make it anew at the same time."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def open_derived(derived: Derived, place: Path) -> apsw.Connection:

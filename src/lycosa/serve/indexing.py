@@ -182,7 +182,8 @@ class Indexing:
                     lists = read_meta(LISTS_INDEX, place)
         words, progress = read_meta(WORDS_INDEX, place), background.Progress()
         if {lists.get("seen"), words.get("seen")} != {mark}:
-            progress = background.make_in_background((LISTS_INDEX, WORDS_INDEX), folder)
+            is_missing = not all("made_of" in each for each in (lists, words))
+            progress = background.make_in_background((LISTS_INDEX, WORDS_INDEX), folder, is_missing=is_missing)
         at, pages = float(lists.get("at") or 0), int(words.get("pages") or 0)
         is_indexed = "made_of" in words and words.get("seen") == mark
         indexed = pages if is_indexed or not words else _count_indexed(place)
