@@ -302,6 +302,24 @@ def test_class_names_mean_one_thing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("idea", "trace", "place"),
+    [
+        ("a size in words", '"kB"', "output/plain.py"),
+        ("a time as ISO 8601", "def iso_time", "clock.py"),
+        ("GraphML", "graphml.graphdrawing.org", "graph/files.py"),
+        ("a function in a process of its own", "class Apart", "process/apart.py"),
+        ("limits that the kernel keeps", "RLIMIT_AS", "process/limits.py"),
+        ("text that XML can hold", "def fit_xml", "output/plain.py"),
+        ("an answer by OAI-PMH", "openarchives.org/OAI/2.0/OAI-PMH.xsd", "missions/documents/oai.py"),
+    ],
+)
+def test_an_idea_is_written_once(idea: str, trace: str, place: str) -> None:
+    """By the trace that it leaves in the source, wherever that stands."""
+    found = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if trace in path.read_text()}
+    assert found == {place}, idea
+
+
+@pytest.mark.parametrize(
     ("file", "text", "complaint"),
     [
         ("fetch/bad.py", "from lycosa.parse import doc", "fetch.bad imports parse.doc"),

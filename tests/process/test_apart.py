@@ -88,28 +88,22 @@ def test_who_stops_listening_ends_it() -> None:
 
 
 def test_it_ends_with_whoever_started_it(tmp_path: Path) -> None:
-    """However that ends; what runs beside it as well, with its priority."""
-    note, beside = tmp_path / "apart", tmp_path / "beside"
+    """However that ends; it has its own priority."""
+    note = tmp_path / "apart"
     program = f"""
 from support import functions_apart
 from lycosa.process import apart, limits
-apart.start_beside(functions_apart.stay, {str(beside)!r}, nice=7)
-apart.run(functions_apart.stay, {str(note)!r}, limits.Limits())
+apart.run(functions_apart.stay, {str(note)!r}, limits.Limits(nice=7))
 """
     parent = subprocess.Popen([sys.executable, "-c", program])
-    while not (note.exists() and note.read_text() and beside.exists() and beside.read_text()):
+    while not (note.exists() and note.read_text()):
         time.sleep(0.05)
-    pids = [int(path.read_text().split()[0]) for path in (note, beside)]
-    assert int(beside.read_text().split()[1]) >= 7
+    pid, nice = map(int, note.read_text().split())
+    assert nice >= 7
     parent.kill()
     parent.wait()
-    while any(map(is_alive, pids)):
+    while is_alive(pid):
         time.sleep(0.05)
-
-
-def test_what_runs_beside_tells_how_it_ended() -> None:
-    """By its exit code."""
-    assert apart.start_beside(functions_apart.add_up, "3", "4").wait() == 7
 
 
 def test_other_programs_have_the_same_limits() -> None:

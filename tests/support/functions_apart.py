@@ -82,8 +82,3 @@ def stay(note: str) -> int:
     Path(note).write_text(f"{os.getpid()} {os.nice(0)}")
     time.sleep(60)
     return 0
-
-
-def add_up(*words: str) -> int:
-    """The sum of some words as the exit code."""
-    return sum(map(int, words))

@@ -16,7 +16,6 @@ import select
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -59,7 +58,6 @@ class _Start(Struct, frozen=True):
     limits: Limits = Limits()
     load: tuple[str, ...] = ()
     program: tuple[str, ...] = ()
-    words: tuple[str, ...] | None = None
 
 
 class _Ready(Struct, frozen=True, tag=True):
@@ -220,12 +218,6 @@ def run_program(command: Sequence[str], data: bytes, limits: Limits) -> bytes:
     return written
 
 
-def start_beside(function: Callable[..., int], *words: str, nice: int = 0) -> subprocess.Popen[bytes]:
-    """Have a function called with some words beside this process, and no longer than it; it gives the exit code."""
-    start = _Start(function=_name_of(function), limits=Limits(nice=nice), words=words)
-    return _start(start, quiet=True, silent=True)
-
-
 def _name_of(function: Callable[..., object]) -> str:
     if "<" in function.__qualname__ or function.__module__ == "__main__":
         raise ValueError(f"{function.__qualname__} of {function.__module__} cannot be imported by its name")
@@ -242,12 +234,13 @@ def _gives_many(function: Callable[..., object]) -> bool:
     return get_origin(get_type_hints(function).get("return", Any)) is Iterator
 
 
-def _start(start: _Start, *, quiet: bool, silent: bool = False) -> subprocess.Popen[bytes]:
-    pipe = subprocess.DEVNULL if silent else subprocess.PIPE
+def _start(start: _Start, *, quiet: bool) -> subprocess.Popen[bytes]:
     start = msgspec.structs.replace(start, parent=os.getpid())
     words = [sys.executable, "-P", "-m", "lycosa.process.apart", msgspec.json.encode(start).decode()]
     with undisturbed():
-        return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL if quiet else None)
+        return subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL if quiet else None
+        )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -263,11 +256,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    """The process: becomes a program, calls a function once in the background, or answers tasks until nobody asks."""
+    """The process: becomes another program, or answers tasks until nobody asks."""
     start = msgspec.json.decode(sys.argv[1], type=_Start)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks hears it too, and ends us
-    if start.words is not None:
-        sys.exit(_run_beside(start))
     die_with_parent(start.parent)
     if start.program:
         confine(start.limits)
@@ -342,21 +333,6 @@ def _find(name: str) -> Any:
     for part in function.split("."):
         found = getattr(found, part)
     return found
-
-
-def _run_beside(start: _Start) -> int:
-    """Call the function. The kernel would end us with the thread that started us: a thread of ours looks instead."""
-    confine(start.limits)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-
-    def watch() -> None:
-        while os.getppid() == start.parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-    return int(_find(start.function)(*start.words or ()))
 
 
 if __name__ == "__main__":

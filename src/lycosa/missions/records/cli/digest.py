@@ -254,7 +254,7 @@ def newspaper(
 def _list_editions(editions: dict[str, str], title: str) -> bytes:
     """The page that leads to the newspapers of all readers."""
     from lycosa import clock
-    from lycosa.missions.records.reports.digest_output import iso_time
+    from lycosa.clock import iso_time
     from lycosa.missions.records.reports.template_engine import built_in, render
 
     report = {"name": title or "Newspapers", "made": iso_time(clock.now())}

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lycosa.clock import iso_time
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.missions.records.alerts.settings import read_alerts
@@ -103,11 +103,6 @@ def make_slug(text: str, taken: Iterable[str] = ()) -> str:
     taken = set(taken)
     names = (slug, *(f"{slug}-{nth}" for nth in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)
-
-
-def iso_time(at: float) -> str:
-    """A time in ISO form, in UTC."""
-    return datetime.fromtimestamp(min(max(at, 0.0), 4e9), UTC).isoformat(timespec="seconds")
 
 
 def check_readers(path: str) -> None:

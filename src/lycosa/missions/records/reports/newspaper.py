@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import clock
+from lycosa.clock import iso_time
 from lycosa.missions.records.database import RecordStore, StoredRecord
 from lycosa.missions.records.readers import MAX_ITEMS, Reader
 from lycosa.missions.records.reports.digest import (
@@ -24,7 +25,7 @@ from lycosa.missions.records.reports.digest import (
     title_of,
     view_record,
 )
-from lycosa.missions.records.reports.digest_output import iso_time, make_entry, make_slug
+from lycosa.missions.records.reports.digest_output import make_entry, make_slug
 from lycosa.missions.records.reports.feed import entry_id, write_feed
 from lycosa.missions.records.reports.template_engine import built_in, render
 

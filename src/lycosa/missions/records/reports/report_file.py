@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa import clock
+from lycosa.clock import iso_time
 from lycosa.collection.collection import Collection
 from lycosa.collection.database import guard
 from lycosa.errors import UsageError
@@ -141,7 +141,7 @@ def fill_report(collection: Collection, name: str, form: str | None) -> str:
         raise UsageError("The digest is made for readers: lycosa digest READERS.toml.")
     chosen = next((known for known in FORMATS if known == form), next(iter(loaded.templates)))
     with open_store(collection) as store:
-        made = datetime.fromtimestamp(clock.now(), UTC).isoformat(timespec="seconds")
+        made = iso_time(clock.now())
         data = loaded.gather(store, {"since": 0.0, "reader": ""})
     return loaded.write({**data, "report": {"name": loaded.name, "made": made, "since": ""}}, chosen)
 
