@@ -32,7 +32,7 @@ from lycosa.missions.geo.web.known_services import SERVICES
 from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog
 from lycosa.missions.records.database.store import open_store
 from lycosa.missions.records.reports.digest import DigestStore
-from lycosa.missions.records.web.list_tables import keep_lists
+from lycosa.missions.records.web.current_store import keep_lists
 from lycosa.missions.xml.analysis import XmlAnalyzer
 
 READERS = """

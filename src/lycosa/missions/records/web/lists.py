@@ -1,6 +1,6 @@
 """Lists of the records database: records by any of their fields, stories, what was told, and messages.
 
-Records are counted by `list_tables`; their columns are the fields that they have.
+Records are counted by `current_store`; their columns are the fields that they have.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from lycosa.missions.records.database import RecordStore
 from lycosa.missions.records.delivery.outbox import hide_secrets
 from lycosa.missions.records.stories.catalogue import title_of as title_of_story
 from lycosa.missions.records.stories.story_refresh import TABLES as STORY_TABLES
-from lycosa.missions.records.web.current_store import has_table, shown_store
-from lycosa.missions.records.web.list_tables import has_lists, match_words
+from lycosa.missions.records.web.current_store import has_lists, has_table, match_words, shown_store
 from lycosa.missions.records.web.reader_pages import tell_watched
 from lycosa.missions.web import mark
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from support.record_stores import filled_store, make_article
 
 from lycosa.missions.records.database import RecordStore
-from lycosa.missions.records.web.list_tables import has_lists, keep_lists, match_words, sort_value
+from lycosa.missions.records.web.current_store import has_lists, keep_lists, match_words, sort_value
 
 _COUNTED = "SELECT kind, host, gone, count FROM list_cell WHERE count > 0 ORDER BY 1, 2, 3"
 _TRUE = (
