@@ -104,6 +104,7 @@ def test_a_quarry_of_the_command_line_takes_the_place_of_missions() -> None:
         ("lycosa.missions.geo:Geo", "geo"),
         ("lycosa.missions.geo.quarry:Geo", "geo"),
         ("lycosa.missions.xml.quarry:Xml", "xml"),
+        ("lycosa.missions.records.quarry:Articles", "records"),
     ],
 )
 def test_collections_of_earlier_versions_name_a_class(path: str, name: str) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import lycosa
 from lycosa.text.fold import fold, fold_in_place, fold_words, spell_out
 
 
@@ -55,3 +59,14 @@ def test_words_have_one_blank_between_them() -> None:
 def test_addresses_have_a_second_reading(text: str, reading: str) -> None:
     """Where a letter has no place, it is written as two."""
     assert spell_out(text) == reading
+
+
+def test_there_is_one_folding() -> None:
+    """Nobody else defines one by that name."""
+    source = Path(lycosa.__file__).parent
+    found = [
+        str(path.relative_to(source))
+        for path in source.rglob("*.py")
+        if re.search(r"^def (?:fold|fold_words|strip_accents|unaccent)\(", path.read_text(encoding="utf-8"), re.M)
+    ]
+    assert found == ["text/fold.py"]

@@ -1,6 +1,6 @@
 """Collectors: sort the documents of an analysed collection into clusters by their facts, and count them.
 
-A cluster sorts every document into at most one of its collections: by the values of a fact, or into the first whose
+A cluster sorts every document into at most one of its groups: by the values of a fact, or into the first whose
 condition it fits, or as a function of the user says.
 """
 
@@ -26,7 +26,7 @@ _MAX_NAME = 200  # characters of a collection's name
 
 
 class Count(NamedTuple):
-    """The size of one collection of a cluster."""
+    """The size of one group of a cluster."""
 
     cluster: str
     collection: str
@@ -116,5 +116,5 @@ GROUP BY cluster, collection ORDER BY cluster, count(*) DESC, collection"""
 
 def count_collections(rows: Iterable[tuple[str, str, int, float]]) -> Iterator[Count]:
     """The collections with their sizes, from the rows of COUNTS."""
-    for cluster, collection, documents, size in rows:
-        yield Count(cluster, str(collection), documents, int(size))
+    for cluster, group, documents, size in rows:
+        yield Count(cluster, str(group), documents, int(size))

@@ -4,7 +4,7 @@
 analyse = ["built-in", "mine.py:count"]
 [kinds.svg]                              # for one kind (or *+xml); what is not named is as above
 correct = []
-[clusters.size]                          # each document goes to the first collection that it fits
+[clusters.size]                          # each document goes to the first group that it fits
 big = "bytes >= 1MB"
 [clusters]
 hosts = "host"                           # one collection for each value

@@ -27,7 +27,7 @@ class Selected(Struct, frozen=True):
     """Criteria for documents; empty: all that were recognised."""
 
     select: str = ""  # a condition, as in a plan
-    cluster: str = ""  # CLUSTER, or CLUSTER/COLLECTION
+    cluster: str = ""  # CLUSTER, or CLUSTER/GROUP
     host: str = ""  # * stands for anything
 
 

@@ -1,4 +1,4 @@
-"""Summary of an analysis for people: its figures, and the collections of each cluster as bars."""
+"""Summary of an analysis for people: its figures, and the groups of each cluster as bars."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lycosa.analysis.store import open_readonly
 from lycosa.output.plain import show_size
 from lycosa.output.wording import counted
 
-_SHOWN = 8  # collections of a cluster
+_SHOWN = 8  # groups of a cluster
 _BAR = 30
 _ENDINGS = {
     "": "Everything is analysed.",
@@ -46,7 +46,7 @@ def format_summary(folder: Path, tally: AnalysisTally) -> Iterator[str]:
 
 
 def describe_collections(db: apsw.Connection) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """The collections of all clusters: documents and bytes, then the mean of each fact that is a number."""
+    """The groups of all clusters: documents and bytes, then the mean of each fact that is a number."""
     facts = [row[1] for row in db.execute("PRAGMA table_info(document)") if row[2] in ("INTEGER", "REAL", "BOOLEAN")]
     facts = [fact for fact in facts if fact not in ("id", "n", "bytes")]
     means = ", ".join(f'round(avg("{fact}"), 4)' for fact in facts)
@@ -57,7 +57,7 @@ def describe_collections(db: apsw.Connection) -> tuple[list[str], Iterator[tuple
 
 
 def draw_counts(db: apsw.Connection, *, shown: int = 40) -> Iterator[str]:
-    """The collections of each cluster as bars, the largest of them."""
+    """The groups of each cluster as bars, the largest of them."""
     counts = list(count_collections(db.execute(COUNTS)))
     for cluster in dict.fromkeys(count.cluster for count in counts):
         here = [count for count in counts if count.cluster == cluster]

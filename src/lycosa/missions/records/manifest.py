@@ -17,7 +17,8 @@ MANIFEST = MissionManifest(
     settings="lycosa.missions.records.settings:RecordsSettings",
     complete_settings="lycosa.missions.records.site_description:complete_description",
     check_settings="lycosa.missions.records.site_description:check_description",
-    quarry="lycosa.missions.records.quarry:Articles",
+    quarry="lycosa.missions.records.quarry:Records",
+    former_quarries=("lycosa.missions.records.quarry:Articles",),
     verbs={
         "try": "lycosa.missions.records.cli.rules:try_rules",
         "learn": "lycosa.missions.records.cli.rules:learn",

@@ -16,8 +16,8 @@ from lycosa.quarry import Quarry
 _LEAST_CHARS = 300
 
 
-class Articles(Quarry):
-    """The quarry of articles: pages with a text of their own and a title."""
+class Records(Quarry):
+    """The quarry of records where no site is described: pages with a text of their own and a title are articles."""
 
     name = "records"
     version = "1"

@@ -295,10 +295,10 @@ class XmlReport:
         for cluster in dict.fromkeys(row[0] for row in rows if row[0] not in own):
             here = [row for row in rows if row[0] == cluster]
             bars = [Bar(str(row[1]), (row[2],), f"{row[2]:,} · {show_size(row[3])}") for row in here[:_TOP]]
-            more = table(("collection", "documents", "bytes"), [(str(row[1]), row[2], int(row[3])) for row in here])
+            more = table(("group", "documents", "bytes"), [(str(row[1]), row[2], int(row[3])) for row in here])
             title = f"Cluster {cluster}"
             yield Section(
-                title, [draw_bars(bars, title=title), unfolding(f"All of {counted(len(here), 'collection')}", more)]
+                title, [draw_bars(bars, title=title), unfolding(f"All of {counted(len(here), 'group')}", more)]
             )
 
 

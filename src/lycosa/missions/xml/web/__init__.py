@@ -1,1 +1,1 @@
-"""Pages of the XML mission in the browser: the report, documents, schemas, collections."""
+"""Pages of the XML mission in the browser: the report, documents, schemas, groups."""

@@ -47,7 +47,7 @@ class XmlDocumentPage(Struct, frozen=True):
     needed_by_count: int
     checked: list[XmlRow]  # documents that are checked against it
     checked_count: int
-    groups: dict[str, str]  # by cluster, the collection that it is in
+    groups: dict[str, str]  # by cluster, the one that it is in
     analysed: bool = True
 
 
@@ -120,8 +120,8 @@ def _describe(found: XmlFindings, number: int) -> XmlDocumentPage:
         checked=found.documents(users, [number], limit=_ROWS),
         checked_count=found.count(users, [number]),
         groups={
-            cluster: str(collection)
-            for cluster, collection in found.rows(
+            cluster: str(group)
+            for cluster, group in found.rows(
                 "SELECT cluster, collection FROM membership WHERE document = ? ORDER BY 1", [number]
             )
         },

@@ -1,4 +1,4 @@
-"""Lists of an analysis: the documents of the family, the schemas among them, and the collections they were put in."""
+"""Lists of an analysis: the documents of the family, the schemas among them, and the groups they were put in."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GROUPS = """
 CREATE TEMP TABLE found_group AS
     SELECT row_number() OVER () AS n, cluster, collection AS name, count(*) AS documents, total(bytes) AS bytes
     FROM membership JOIN document ON document.id = membership.document GROUP BY cluster, collection"""
-#: Between a cluster and a collection of it, where both are one value.
+#: Between a cluster and a group of it, where both are one value.
 BETWEEN = ": "
 
 
@@ -58,7 +58,7 @@ def _open(prepare: str = "") -> Callable[[Collection], AbstractContextManager[Op
 
 
 def _read_former(query: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-    """A cluster and its collection are one value."""
+    """A cluster and its group are one value."""
     cluster, name = ((query.get(each) or ("",))[-1] for each in ("cluster", "collection"))
     return {**query, "group": [*query.get("group", ()), f"{cluster}{BETWEEN}{name}"]} if cluster else query
 
