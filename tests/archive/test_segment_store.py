@@ -9,8 +9,19 @@ from pathlib import Path
 import pytest
 from support.object_store import BUCKET, running_store
 
-from lycosa.archive.segment_places import SegmentPlace, open_segment, read_places, segment_size, write_places
-from lycosa.archive.segment_store import FolderStore, StoreFault, check_store, find_aws_settings, open_place, open_store
+from lycosa.archive.segment_store import (
+    FolderStore,
+    SegmentPlace,
+    StoreFault,
+    check_store,
+    find_aws_settings,
+    open_place,
+    open_segment,
+    open_store,
+    read_places,
+    segment_size,
+    write_places,
+)
 from lycosa.errors import UsageError
 
 

@@ -18,7 +18,7 @@ from os.path import basename
 from msgspec import Struct
 
 from lycosa.archive.record_stream import RecordStream
-from lycosa.archive.segment_places import open_segment
+from lycosa.archive.segment_store import open_segment
 
 LIMIT = 128 << 20  # bytes of a record held in memory, where the caller names no other bound
 _MAX_CHUNK = 1 << 20

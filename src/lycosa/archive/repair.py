@@ -27,7 +27,7 @@ from typing import Literal
 from msgspec import Struct
 
 from lycosa.archive.record_stream import RecordStream
-from lycosa.archive.segment_places import read_places
+from lycosa.archive.segment_store import read_places
 from lycosa.clock import iso_time
 from lycosa.disk import make_fault, sync_file, sync_folder
 from lycosa.errors import CollectionError

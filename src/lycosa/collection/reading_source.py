@@ -17,7 +17,7 @@ from pathlib import Path
 import apsw
 from msgspec import Struct
 
-from lycosa.archive.segment_places import SegmentPlace, add_finder
+from lycosa.archive.segment_store import SegmentPlace, add_finder
 from lycosa.config.mission_files import MAX_BYTES
 from lycosa.config.toml import parse_tables
 from lycosa.errors import CollectionError, UsageError
@@ -128,7 +128,7 @@ def mark_source(folder: Path) -> str:
 
 @lru_cache(maxsize=16)
 def _read_mark(shared: SharedCollection, _moment: int) -> str:
-    from lycosa.frontier.postgres.state_queries import read_mark
+    from lycosa.frontier.postgres.connection import read_mark
 
     return read_mark(shared)
 
@@ -150,7 +150,7 @@ def _compare(folder: Path, places: SharedPlaces) -> ReadingSource:
 
 def _read_news(shared: SharedCollection) -> tuple[float, float]:
     need("psycopg", extra="cluster", what="A collection in a database")
-    from lycosa.frontier.postgres.state_queries import read_news
+    from lycosa.frontier.postgres.connection import read_news
 
     return read_news(shared)
 
@@ -186,7 +186,7 @@ def _add_places(folder: Path, shared: SharedCollection) -> None:
     def find(name: str) -> SegmentPlace | None:
         nonlocal until, listed
         if name not in listed and time.monotonic() > until:
-            from lycosa.frontier.postgres.state_queries import read_segment_places
+            from lycosa.frontier.postgres.connection import read_segment_places
 
             listed = {one: SegmentPlace(one, size, place) for one, size, place in read_segment_places(shared)}
             until = time.monotonic() + _LISTED_S

@@ -4,6 +4,8 @@ The story of a target: `_next_target` takes it from the queue of a host whose tu
 whether it is fetched; the client starts the request; `_receive` hears the answer; the intake processes and stores
 it; `_commit` writes archive and frontier. The order of a commit is fixed: archive bytes first, then one transaction of
 the frontier; a crash repeats at most what was under way.
+
+It is one long chapter because it is one loop: each of its steps changes the same host queues, batch and leases.
 """
 
 from __future__ import annotations

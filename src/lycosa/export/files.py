@@ -8,7 +8,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
-from lycosa.archive.segment_places import open_segment, segment_size
+from lycosa.archive.segment_store import open_segment, segment_size
 from lycosa.archive.writer import ASIDE
 from lycosa.collection.collection import Collection, Page
 from lycosa.collection.listing import RowFilter

@@ -22,7 +22,7 @@ from isal import igzip_lib
 from msgspec import Struct, json
 
 from lycosa.archive.reader import StoredAnswer, iter_records
-from lycosa.archive.segment_places import open_segment
+from lycosa.archive.segment_store import open_segment
 from lycosa.clock import iso_time
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError

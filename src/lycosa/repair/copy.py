@@ -17,8 +17,7 @@ import apsw
 import psycopg
 from msgspec.structs import replace
 
-from lycosa.archive.segment_places import SegmentPlace, read_places, segment_size, write_places
-from lycosa.archive.segment_store import open_place, open_store
+from lycosa.archive.segment_store import SegmentPlace, open_place, open_store, read_places, segment_size, write_places
 from lycosa.collection.folder import is_foreign
 from lycosa.collection.lock import lock
 from lycosa.collection.reading_source import COPIED, choose_source, find_shared, pin_to_copy
@@ -29,8 +28,7 @@ from lycosa.disk import make_fault, replace_text, sync_folder
 from lycosa.errors import CollectionError
 from lycosa.frontier.postgres import schema
 from lycosa.frontier.postgres.address import SharedCollection, machine_of
-from lycosa.frontier.postgres.connection import connect, translate
-from lycosa.frontier.postgres.state_queries import read_clock
+from lycosa.frontier.postgres.connection import connect, read_clock, translate
 from lycosa.frontier.postgres.transfer import from_file, refuse_filled, to_file
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.output.wording import counted

@@ -3,6 +3,8 @@
 A transaction is a function of the connection. It is run again where the server chose it as the victim of a deadlock,
 and where the connection broke before it was committed. Whether a commit that broke off went through is asked of the
 server by the number of the transaction. A server that was killed may have lost that number, and give it to another.
+
+How new a collection is and where its archive files are is asked by a short connection of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from psycopg.types.array import ListBinaryDumper
 from lycosa.errors import CollectionError, DiskFull, LycosaError
 from lycosa.frontier.consequences import ChangeCounts
 from lycosa.frontier.postgres import schema
-from lycosa.frontier.postgres.address import check_name
+from lycosa.frontier.postgres.address import SharedCollection, check_name
 from lycosa.frontier.postgres.schema import SHARDS
 
 P = ParamSpec("P")
@@ -328,3 +330,49 @@ class ShardedCounts(ChangeCounts):
         figures = sorted((*key, change) for key, change in self._figures.items() if change)
         if figures:
             connection.send(_FIGURE, (shard, *map(list, zip(*figures, strict=True))))
+
+
+T = TypeVar("T")
+
+CONNECT_S = 5
+_BRIEF_OPTIONS = "-c statement_timeout=10000 -c lock_timeout=5000"
+_CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
+_TOLD = "SELECT coalesce(max(at), 0) FROM machine"
+#: Every commit of a worker changes one of these.
+_MARK = """
+    SELECT (SELECT coalesce(sum(count), 0) FROM figure), (SELECT coalesce(sum(size), 0) FROM warc),
+           (SELECT last_value FROM number), (SELECT value FROM meta WHERE key = 'round')"""
+_PLACES = "SELECT name, size, place FROM warc WHERE place <> ''"
+
+
+def read_clock(connection: psycopg.Connection) -> float:
+    """The server's time."""
+    return float(_first_row(connection.execute(_CLOCK))[0])
+
+
+def read_news(shared: SharedCollection) -> tuple[float, float]:
+    """When a machine last told of itself, and the server's time now."""
+    return _ask(shared, lambda db: (float(_first_row(db.execute(_TOLD))[0]), read_clock(db)))
+
+
+def read_mark(shared: SharedCollection) -> str:
+    """A short text that is another one when something was written to the collection."""
+    return _ask(shared, lambda db: " ".join(map(str, _first_row(db.execute(_MARK)))))
+
+
+def read_segment_places(shared: SharedCollection) -> list[tuple[str, int, str]]:
+    """The archive files that are in a store: name, size, place."""
+    return _ask(shared, lambda db: db.execute(_PLACES).fetchall())
+
+
+def _ask(shared: SharedCollection, question: Callable[[psycopg.Connection], T]) -> T:
+    try:
+        with connect(shared.address, options=_BRIEF_OPTIONS, timeout_s=CONNECT_S) as db:
+            schema.enter(db, shared.name)
+            return question(db)
+    except psycopg.Error as problem:
+        raise translate(problem) from None
+
+
+def _first_row(cursor: psycopg.Cursor[Any]) -> tuple[Any, ...]:
+    return next(iter(cursor))

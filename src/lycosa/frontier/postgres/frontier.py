@@ -23,13 +23,13 @@ from lycosa.frontier.postgres.connection import (
     PostgresFacet,
     RefusedValue,
     connect,
+    read_clock,
     translate,
     writing,
 )
 from lycosa.frontier.postgres.known import PostgresFigures, PostgresKnowledge
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.machines import PostgresMachines, PostgresPermits, PostgresSegments
-from lycosa.frontier.postgres.state_queries import read_clock
 from lycosa.frontier.postgres.targets import PostgresSeeds, PostgresTargets
 from lycosa.model import Batch, Committed, Discovery, State
 

@@ -1,7 +1,7 @@
 """Virtual tables: SQLite reads the tables of a collection in PostgreSQL as if they stood in a crawl.db.
 
 SQLite plans and runs each statement; a table that it opens is answered from the server in one of four ways: rows of a
-key (`key_lookup.py`), rows of an index, the rows of a range of row numbers in their order, window by window, or all
+key (`server_tables.py`), rows of an index, the rows of a range of row numbers in their order, window by window, or all
 rows. Conditions that mean the same on both sides are sent along; SQLite checks every row again, so a condition that is
 not sent costs time and nothing else.
 """
@@ -18,12 +18,13 @@ from msgspec import Struct
 
 from lycosa.errors import CollectionError
 from lycosa.frontier.partitions import host_key
-from lycosa.frontier.postgres.key_lookup import ColumnChoice, KeyLookup
 from lycosa.frontier.postgres.schema import NUMBERS
 from lycosa.frontier.postgres.server_tables import (
     ESTIMATES,
     LAST_NUMBER,
     ROUND_BITS,
+    ColumnChoice,
+    KeyLookup,
     ServerColumn,
     ServerTable,
     server_tables,
