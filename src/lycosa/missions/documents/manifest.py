@@ -7,6 +7,7 @@ from pathlib import Path
 from lycosa.missions.manifest import MissionManifest, SideDatabase, WebPage
 
 _VIEWS = "lycosa.missions.documents.web.views"
+_LISTS = "lycosa.missions.documents.web.lists"
 
 MANIFEST = MissionManifest(
     name="documents",
@@ -28,13 +29,10 @@ MANIFEST = MissionManifest(
     report="lycosa.missions.documents.report:make_report",
     graph="lycosa.missions.documents.graph:open_graph",
     pages=(
-        WebPage("", f"{_VIEWS}:show_documents", "Documents"),
-        WebPage("contacts", f"{_VIEWS}:show_contacts", "Contacts"),
+        WebPage("", f"{_LISTS}:DOCUMENTS", "Documents"),
+        WebPage("contacts", f"{_LISTS}:CONTACTS", "Contacts"),
         WebPage("document", f"{_VIEWS}:show_document"),
         WebPage("page-image", f"{_VIEWS}:send_image", has_twin=False),
-        WebPage("contacts.csv", f"{_VIEWS}:send_contacts", has_twin=False),
-        WebPage("contacts.jsonl", f"{_VIEWS}:send_contact_lines", has_twin=False),
-        WebPage("contacts.parquet", f"{_VIEWS}:send_contact_table", has_twin=False),
         WebPage("oai", f"{_VIEWS}:answer_harvester", has_twin=False),
         WebPage("oai/granted", f"{_VIEWS}:answer_granted", has_twin=False),
         WebPage("oai", f"{_VIEWS}:answer_harvester", method="POST", only_reads=True),

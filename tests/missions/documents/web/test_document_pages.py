@@ -41,7 +41,7 @@ def test_the_list_has_facets_words_and_an_order(client: ServeClient) -> None:
     """Facets are counted among what the other filters leave; the address holds all of it."""
     whole = client.get(f"{PAGES}/index.json").json
     assert whole["total"] == whole["whole"] == 9 and whole["is_current"]
-    facets = {facet["name"]: {value: count for value, count, _ in facet["values"]} for facet in whole["facets"]}
+    facets = {facet["name"]: {value["value"]: value["count"] for value in facet["values"]} for facet in whole["facets"]}
     assert facets["category"]["exercises"] == 2 and facets["language"]["none"] == 1
     sheets = client.get(f"{PAGES}/index.json?category=exercises&sort=-title").json
     assert [row["title"] for row in sheets["documents"]] == [
@@ -51,6 +51,9 @@ def test_the_list_has_facets_words_and_an_order(client: ServeClient) -> None:
     two = client.get(f"{PAGES}/index.json?category=exercises&category=thesis").json
     assert two["total"] == 3
     assert client.get(f"{PAGES}/index.json?q=casali+caudales").json["total"] == 1
+    assert client.get(f"{PAGES}/index.json?authors=Ana+Casali").json["total"] == facets["authors"]["Ana Casali"] > 1
+    lines = client.get(f"{PAGES}/documents.csv?category=exercises&columns=title,authors").text.splitlines()
+    assert lines[0] == "title,authors" and len(lines) == 3
     page = client.get(f"{PAGES}/?category=exercises").text
     assert "Práctica 1: balance hídrico" in page and "Curriculum" not in page.split("<tbody>")[1]
 

@@ -1,4 +1,4 @@
-"""Views of the documents mission: its documents, one of them beside its pages, its authors, and harvesters."""
+"""Views of the documents mission that are no lists: a document beside its pages, what people say, and harvesters."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from lycosa.missions.documents.catalogue import kept_catalogue, shown_catalogue
 from lycosa.missions.documents.model import Box
 from lycosa.missions.documents.oai import offer_documents
 from lycosa.missions.documents.said_by_people import keep_correction, keep_decision, split_values
-from lycosa.missions.documents.web.contact_list import list_contacts, write_contacts
 from lycosa.missions.documents.web.document_detail import DocumentDetail, describe_document
-from lycosa.missions.documents.web.document_list import FACETS, PAGE_SIZE, DocumentRow, list_documents
 from lycosa.missions.documents.web.page_image import draw_page
-from lycosa.missions.web import View, WebRequest, read_number, rows_at_once
-from lycosa.output.table import Format
+from lycosa.missions.web import View, WebRequest, read_number
 
 _MOST_PAGES = 5000
 _MOST_ARGUMENTS = 50
@@ -40,14 +37,6 @@ class DocumentPage(Struct, frozen=True):
     height: float
     problem: str  # why it is not
     places: tuple[MarkedPlace, ...]
-
-
-def show_documents(request: WebRequest) -> View:
-    """The documents, by facets and words."""
-    names = (*FACETS, "q", "sort", "page")
-    query = {name: request.query.getlist(name) for name in names}
-    found = list_documents(request.collection, query, at_once=rows_at_once(request, PAGE_SIZE))
-    return View("documents.html", found, rows="documents", row=DocumentRow)
 
 
 def show_document(request: WebRequest) -> View:
@@ -85,38 +74,6 @@ def send_image(request: WebRequest) -> Response:
     number = read_number(request.query, "page", 1, least=1, most=_MOST_PAGES)
     image = draw_page(request.collection, request.query.get("url", ""), number)
     return Response(image.png, media_type="image/png", headers={"cache-control": "private, max-age=600"})
-
-
-def show_contacts(request: WebRequest) -> View:
-    """The authors: ?q= words, &all=1 also those who have answered."""
-    found = list_contacts(
-        request.collection,
-        words=request.query.get("q", "")[:200].strip(),
-        everything=request.query.get("all", "") == "1",
-        page=read_number(request.query, "page", 1, least=1),
-    )
-    return View("contacts.html", found)
-
-
-def send_contacts(request: WebRequest) -> Response:
-    """The whole contact sheet as CSV."""
-    return _send_contacts(request, "csv", "text/csv; charset=utf-8")
-
-
-def send_contact_lines(request: WebRequest) -> Response:
-    """The whole contact sheet as JSON, a line each."""
-    return _send_contacts(request, "jsonl", "application/x-ndjson")
-
-
-def send_contact_table(request: WebRequest) -> Response:
-    """The whole contact sheet as Parquet."""
-    return _send_contacts(request, "parquet", "application/vnd.apache.parquet")
-
-
-def _send_contacts(request: WebRequest, form: Format, media: str) -> Response:
-    body = write_contacts(request.collection, form, everything=request.query.get("all", "") == "1")
-    headers = {"content-disposition": f'attachment; filename="contacts.{form}"'}
-    return Response(body, media_type=media, headers=headers)
 
 
 def correct(request: WebRequest) -> Response:
