@@ -33,12 +33,16 @@ class Webs(PlainMission):
             WebPage("file", "lycosa_webs_pages.views:send_file", has_twin=False),
             WebPage("cut", "lycosa_webs_pages.views:cut", method="POST"),
             WebPage("broken", "lycosa_webs_pages.views:none"),
+            WebPage("birds", "lycosa_webs_pages.views:BIRDS", "Birds"),
         ]
 
 plugin = Webs()
 """
 
 VIEWS = """
+from contextlib import closing, contextmanager
+import apsw
+from lycosa.lists.definition import OpenTable, TableList
 from starlette.responses import PlainTextResponse, RedirectResponse
 from lycosa.errors import UsageError
 from msgspec import Struct
@@ -68,6 +72,19 @@ def show_threads(request):
     every = [Thread(f"=thread {nth}", ["red", "blue"], (1.5, 2.0), {"knots": nth}) for nth in range(5)]
     chosen = [] if request.query.get("none") else every[first : first + size]
     return View("webs.html", Threads("threads", len(chosen), chosen), rows="threads", row=Thread)
+
+@contextmanager
+def open_birds(collection):
+    with closing(apsw.Connection(":memory:")) as database:
+        database.execute("CREATE TABLE bird (n INTEGER PRIMARY KEY, name, colour)")
+        for n in range(5):
+            database.execute("INSERT INTO bird VALUES (?, ?, ?)", (n, f"<b>bird {n}", ("red", "grey")[n % 2]))
+        yield OpenTable(database, collection.path / "birds.db", is_current=False)
+
+BIRDS = TableList(
+    name="birds", title="Birds", columns=("name", "colour"), shown=("name", "colour"), facets=("colour",),
+    keys={"name": "TEXT"}, page_size=2, open=open_birds, items="bird", text="item.name",
+)
 
 def send_file(request):
     return PlainTextResponse("a file")
@@ -200,6 +217,20 @@ def test_a_list_of_a_mission_leaves_as_a_file(client: ServeClient) -> None:
     assert [row["name"] for row in rows] == [f"=thread {nth}" for nth in range(5)]
     assert client.get("/c/web/m/webs/threads.parquet").body[:4] == b"PAR1"
     assert client.get("/c/web/m/webs/threads.csv?none=1").text == "name,colours,box,knots\n"
+
+
+def test_a_page_may_be_a_list(client: ServeClient) -> None:
+    """By its definition alone, with the template of all lists, a cursor, chips and files."""
+    page = client.get("/c/spider/m/webs/birds?colour=red&sort=-name")
+    assert page.status == 200 and "&lt;b&gt;bird 4" in page.text and "<b>bird" not in page.text
+    assert "Colour" not in page.text and "colour: red" in page.text and "its last state" in page.text
+    twin = client.get("/c/spider/m/webs/birds.json?sort=name").json
+    assert [row["name"] for row in twin["birds"]] == ["<b>bird 0", "<b>bird 1"] and not twin["is_current"]
+    rest = client.get(f"/c/spider/m/webs/birds.json?sort=name&after={twin['next']}").json
+    assert [row[0] for row in rest["rows"]] == ["<b>bird 2", "<b>bird 3"] and (rest["page"], rest["pages"]) == (2, 3)
+    assert len(client.get("/c/spider/m/webs/birds.csv?colour=red").text.splitlines()) == 4
+    assert "There is nothing yet" not in client.get("/c/spider/m/webs/birds?q=nobody").text
+    assert client.get("/c/spider/m/webs/birds?sort=colour").status == 400
 
 
 @pytest.mark.parametrize("path", ["knots.csv", "file.csv", "threads.exe", "nothing.csv", "cut.csv"])
