@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     from lycosa.collection.file_import import Imported
+    from lycosa.extract.job_runner import Tally
+    from lycosa.extract.run import ExtractOptions
 
 
 @click.command()
@@ -67,43 +70,58 @@ def extract(
     lycosa extract --quarry examples/outline.py:Outline other.warc.gz -o pages.jsonl
     """
     from lycosa.extract.executor import check_place_of_work
-    from lycosa.extract.run import ExtractOptions, extract_collection, extract_files
-    from lycosa.output.plain import printable
+    from lycosa.extract.run import ExtractOptions, extract_files
 
     options = ExtractOptions(workers=workers, on=on, again=again, retry=retry, quiet=quiet)
     named = find_mission(files[0]) if files and _names_mission(files[0]) else None
     files = files if named is None else files[1:]
     if named is not None and quarry:
         raise UsageError(f"Both {named} and --quarry {quarry} say what to extract; allowed: one of them.")
-    alone = bool(files) and collection is None  # files without a collection
-    folder = Path() if alone else working_folder(collection or default_collection())
-    if alone and (again or retry):
-        raise UsageError("--again and --retry go with a collection: nothing is remembered of single files.")
-    if alone and output:
-        check_ending(output, ("jsonl", "ndjson"))
     check_place_of_work(on)
-    check_place(output or "-", "jsonl" if alone else None)  # before work that may take hours
-    mission = _load_mission(None if alone else folder / "lycosa.toml", named, quarry, sets)
-    if alone:
+    if files and collection is None:
+        if again or retry:
+            raise UsageError("--again and --retry go with a collection: nothing is remembered of single files.")
+        check_ending(output or "", ("jsonl", "ndjson"))
+        check_place(output or "-", "jsonl")  # before work that may take hours
+        mission = _load_mission(None, named, quarry, sets)
         with opened(output or "-", "jsonl") as (out, _):
             tallies = extract_files(files, mission, options, out=out)
+        _tell(tallies, [], quiet=quiet, beside_records=True)
     else:
-        sentences = registry.refresh(mission, folder)
-        if named is not None and (folder / "crawl.db").exists():
-            replace_text(folder / "lycosa.toml", to_toml(mission))
-        tallies = extract_collection(folder, mission, options, files=files)
-        sentences += registry.refresh(mission, folder)
-    if not quiet:
-        lines = [printable(line) for tally in tallies for line in tally.lines]
-        click.echo("\n".join(lines), err=alone or output == "-")
-        if not alone:
-            for sentence in sentences:
-                click.echo(f"lycosa: {sentence}", err=True)
-    if output and not alone:
-        _write_records(folder, tallies[0].quarry if len(tallies) == 1 else "", output)
+        folder = working_folder(collection or default_collection())
+        check_place(output or "-", None)
+        mission = _load_mission(folder / "lycosa.toml", named, quarry, sets)
+        tallies, sentences = _extract_from(folder, mission, options, files=files, is_new=named is not None)
+        _tell(tallies, sentences, quiet=quiet, beside_records=output == "-")
+        if output:
+            _write_records(folder, tallies[0].quarry if len(tallies) == 1 else "", output)
     if any(tally.ended_by for tally in tallies):
         return INTERRUPTED
     return Partial.exit_code if any(tally.unread for tally in tallies) else 0
+
+
+def _extract_from(
+    folder: Path, mission: Mission, options: ExtractOptions, *, files: Sequence[str], is_new: bool
+) -> tuple[list[Tally], list[str]]:
+    """Extract from a collection, which keeps a mission that is new to it; also what its missions say of it."""
+    from lycosa.extract.run import extract_collection
+
+    sentences = registry.refresh(mission, folder)
+    if is_new and (folder / "crawl.db").exists():
+        replace_text(folder / "lycosa.toml", to_toml(mission))
+    tallies = extract_collection(folder, mission, options, files=files)
+    return tallies, sentences + registry.refresh(mission, folder)
+
+
+def _tell(tallies: Sequence[Tally], sentences: Sequence[str], *, quiet: bool, beside_records: bool) -> None:
+    """Say what was extracted; on standard error where records go to standard output."""
+    from lycosa.output.plain import printable
+
+    if quiet:
+        return
+    click.echo("\n".join(printable(line) for tally in tallies for line in tally.lines), err=beside_records)
+    for sentence in sentences:
+        click.echo(f"lycosa: {sentence}", err=True)
 
 
 def _names_mission(word: str) -> bool:
