@@ -15,13 +15,16 @@ from support.ray_cluster import RayCluster, has_ray, ray_cluster
 def pytest_configure() -> None:
     """Set what all tests need.
 
-    In a shell's background Ctrl-C is ignored, and would be by every crawl that a test starts and interrupts.
+    In a shell's background Ctrl-C is ignored, and below nohup the end of the terminal: every crawl that a test starts
+    and interrupts would ignore them, too.
     """
     # On a busy machine making examples is slow, which says nothing of what they test.
     settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)
     settings.load_profile("patient")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
