@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 import pytest
+from msgspec.structs import replace
 from support.make_collection import make_collection
 
 from lycosa.collection.collection import Collection
@@ -41,6 +42,10 @@ BIRDS = TableList(
 )
 
 
+#: The same, with one facet that is counted by itself.
+WIDE_BIRDS = replace(BIRDS, wide=frozenset({"colour"}))
+
+
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     folder = make_collection(tmp_path_factory.mktemp("tables") / "c", [("https://a.example/", "text/html", b"x")])
@@ -64,9 +69,9 @@ def birds() -> Iterator[apsw.Connection]:
         yield db
 
 
-def read(db: apsw.Connection, collection: Collection, **query: list[str]) -> ListPage:
+def read(db: apsw.Connection, collection: Collection, one: TableList = BIRDS, **query: list[str]) -> ListPage:
     db.execute("DROP TABLE IF EXISTS temp.counted")
-    return TableQuery(OpenTable(db, Path("birds.db")), BIRDS, read_choice(BIRDS, query)).read(collection)
+    return TableQuery(OpenTable(db, Path("birds.db")), one, read_choice(one, query)).read(collection)
 
 
 def counts(page: ListPage, facet: str) -> dict[str, int]:
@@ -92,9 +97,12 @@ def test_paging_gives_each_item_once_and_in_order(birds: apsw.Connection, collec
     assert found == expected and page.total == len(expected)
 
 
-def test_facets_count_the_selection_without_their_own_filter(birds: apsw.Connection, collection: Collection) -> None:
+@pytest.mark.parametrize("one", [BIRDS, WIDE_BIRDS], ids=["together", "by itself"])
+def test_facets_count_the_selection_without_their_own_filter(
+    birds: apsw.Connection, collection: Collection, one: TableList
+) -> None:
     """Also those of which an item has several values, or none."""
-    page = read(birds, collection, colour=["red", "none"], songs=["a"])
+    page = read(birds, collection, one, colour=["red", "none"], songs=["a"])
     where = "weight >= 0 AND n IN (SELECT bird FROM song WHERE value = 'a')"
     colours = Counter(row[0] or "none" for row in birds.execute(f"SELECT colour FROM bird WHERE {where}"))
     assert counts(page, "colour") == colours

@@ -94,6 +94,7 @@ class TableList(ListDefinition, frozen=True, kw_only=True):
     items: str  # the table, or a SELECT in parentheses; its column n is the number of an item, the others are `columns`
     expressions: Mapping[str, str] = {}  # facets and keys that are no columns of the items, in SQL
     many: Mapping[str, str] = {}  # facets of which an item may have several values: a SELECT of n and value
+    wide: frozenset[str] = frozenset()  # facets of so many values that each is counted by itself, not with the others
     conditions: Mapping[str, ListCondition] = {}
     text: str = ""  # in SQL: where words are looked for
     json: frozenset[str] = frozenset()  # columns that hold JSON

@@ -84,6 +84,9 @@ class TableQuery(ListQuery):
             )
             sql = f"""SELECT value, count(*) FROM ({self.one.many[name]}) AS part
                       WHERE part.n IN (SELECT item.n FROM {self.one.items} AS item WHERE {where})"""
+        elif name in self.one.wide:
+            where, values = self._fit_all(name)
+            sql = f"SELECT {self._column(name)}, count(*) FROM {self.one.items} AS item WHERE {where}"
         else:
             where, values = self._fit_facets(name)
             sql = f'SELECT "{name}", sum(count) FROM counted WHERE {where} AND count > 0'
@@ -95,8 +98,8 @@ class TableQuery(ListQuery):
 
     @property
     def _single(self) -> list[str]:
-        """The facets of which an item has one value."""
-        return [name for name in self.one.facets if name not in self.one.many]
+        """The facets of which an item has one value, of not too many."""
+        return [name for name in self.one.facets if name not in self.one.many and name not in self.one.wide]
 
     def _column(self, name: str) -> str:
         """A facet or a key of an item, in SQL."""
@@ -117,8 +120,9 @@ class TableQuery(ListQuery):
         return join_conditions(self._fit_single(), self._fit_words(), self._fit_conditions(), self._fit_many(skip))
 
     def _fit_many(self, skip: str) -> Bound:
-        """The filters of facets of which an item may have several values, without that of one facet."""
-        parts = []
+        """The filters of facets that are not counted together, without that of one facet."""
+        chosen = {name: self.choice.filters[name] for name in self.one.wide if name in self.choice.filters}
+        parts = [_fit(self._column(name), values) for name, values in chosen.items() if name != skip]
         for name, relation in self.one.many.items():
             if name != skip and (wanted := self.choice.filters.get(name)):
                 sql, values = _fit("part.value", wanted)

@@ -34,6 +34,11 @@ CREATE TABLE layer (
     west REAL, south REAL, east REAL, north REAL, words TEXT, offered_by TEXT, data TEXT
 );
 CREATE INDEX layer_service ON layer (service);
+-- What lists count by, so that they need not read the rest.
+CREATE INDEX service_facets ON service (guess, type, state, outcome, language);
+CREATE INDEX service_host ON service (host, guess);
+CREATE INDEX layer_facets ON layer (service_type, type, language, licence);
+CREATE INDEX layer_host ON layer (host);
 """
 SERVICES = Derived(
     name="services.db",

@@ -194,6 +194,7 @@ SERVICE_LIST = TableList(
     page_size=100,
     open=_open_services,
     items="service",
+    wide=frozenset({"host"}),
     conditions={
         "guesses": ListCondition(
             label=mark("also guesses"), sql="(? = 'yes' OR NOT item.guess)", otherwise="NOT item.guess", is_input=True
@@ -219,6 +220,7 @@ LAYER_LIST = TableList(
     page_size=100,
     open=_open_services,
     items="layer",
+    wide=frozenset({"host"}),
     conditions={
         "service": ListCondition(
             label=mark("Service"), sql="item.service = (SELECT n FROM service WHERE service.id = ?)"
