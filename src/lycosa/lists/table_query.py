@@ -139,9 +139,9 @@ class TableQuery(ListQuery):
 
     def _fit_words(self) -> Bound:
         """Every word stands somewhere in the text of an item."""
-        words = fold(self.choice.words).split()[:_MOST_WORDS]
-        if not self.one.text:
+        if not self.one.text or not self.choice.words:
             return "1", []
+        words = fold(self.choice.words).split()[:_MOST_WORDS]
         return join_conditions(*((f"instr({folded(self.one.text)}, ?)", [word]) for word in words))
 
     # Items
