@@ -74,12 +74,12 @@ def show_threads(request):
     return View("webs.html", Threads("threads", len(chosen), chosen), rows="threads", row=Thread)
 
 @contextmanager
-def open_birds(collection):
+def open_birds(folder):
     with closing(apsw.Connection(":memory:")) as database:
         database.execute("CREATE TABLE bird (n INTEGER PRIMARY KEY, name, colour)")
         for n in range(5):
             database.execute("INSERT INTO bird VALUES (?, ?, ?)", (n, f"<b>bird {n}", ("red", "grey")[n % 2]))
-        yield OpenTable(database, collection.path / "birds.db", is_current=False)
+        yield OpenTable(database, folder / "birds.db", is_current=False)
 
 BIRDS = TableList(
     name="birds", title="Birds", columns=("name", "colour"), shown=("name", "colour"), facets=("colour",),

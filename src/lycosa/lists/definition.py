@@ -14,7 +14,6 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
-from lycosa.collection.collection import Collection
 from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES
 
@@ -88,8 +87,9 @@ class OpenTable(Struct, frozen=True):
 class TableList(ListDefinition, frozen=True, kw_only=True):
     """A list over a table that a mission opens. It is counted in one look at all its items: some ten thousand."""
 
-    #: Opens the table of a collection; None: there is none yet, and the page is `absent`, a template with its data.
-    open: Callable[[Collection], AbstractContextManager[OpenTable | None]]
+    #: Opens the table of a collection, which stands in a folder; None: there is none yet, and the page is `absent`, a
+    #: template with its data.
+    open: Callable[[Path], AbstractContextManager[OpenTable | None]]
     absent: tuple[str, Any] = ("", None)
     items: str  # the table, or a SELECT in parentheses; its column n is the number of an item, the others are `columns`
     expressions: Mapping[str, str] = {}  # facets and keys that are no columns of the items, in SQL

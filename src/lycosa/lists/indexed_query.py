@@ -77,9 +77,10 @@ class IndexedQuery(ListQuery):
         return self._sampled_facets(total) if self._words else [self._facet(name) for name in self.one.filters]
 
     def _fetch(
-        self, collection: Collection, numbers: Sequence[int], columns: Sequence[str]
+        self, collection: Collection | None, numbers: Sequence[int], columns: Sequence[str]
     ) -> tuple[list[list[Any]], list[dict[str, Any]]]:
         """What is shown of items, as the crawl's database has them now."""
+        assert collection is not None
         one = self.one
         places = ", ".join("?" * len(numbers))
         sql = f"SELECT {one.number}, {', '.join(columns)} FROM {one.view} WHERE {one.number} IN ({places})"

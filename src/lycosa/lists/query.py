@@ -177,8 +177,8 @@ class ListQuery(ABC):
         name = choice.sort.removeprefix("-")
         self._sorted_by = "" if name == "found" else name
 
-    def read(self, collection: Collection) -> ListPage:
-        """One page with its facets."""
+    def read(self, collection: Collection | None = None) -> ListPage:
+        """One page with its facets; lists of a crawl need its collection."""
         with translated(self.path):
             counts = self._count()
             found = self._find(counts.total, self._read_cursor(), self.choice.limit)
@@ -207,7 +207,7 @@ class ListQuery(ABC):
             known = self._known_columns()
             return tuple(name for name in self.choice.columns if name in known) or known
 
-    def rows(self, collection: Collection, columns: Sequence[str], *, at_a_time: int) -> Iterator[list[Any]]:
+    def rows(self, collection: Collection | None, columns: Sequence[str], *, at_a_time: int) -> Iterator[list[Any]]:
         """The rows of all items of the selection in their order."""
         for numbers in self.numbers(at_a_time=at_a_time):
             with translated(self.path):
@@ -231,7 +231,7 @@ class ListQuery(ABC):
 
     @abstractmethod
     def _fetch(
-        self, collection: Collection, numbers: Sequence[int], columns: Sequence[str]
+        self, collection: Collection | None, numbers: Sequence[int], columns: Sequence[str]
     ) -> tuple[list[list[Any]], list[dict[str, Any]]]:
         """What is shown of items, in the order of their numbers as given, and all that is known of each."""
 

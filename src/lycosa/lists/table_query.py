@@ -168,7 +168,7 @@ class TableQuery(ListQuery):
         return found
 
     def _fetch(
-        self, collection: Collection, numbers: Sequence[int], columns: Sequence[str]
+        self, collection: Collection | None, numbers: Sequence[int], columns: Sequence[str]
     ) -> tuple[list[list[Any]], list[dict[str, Any]]]:
         entries = self._read_entries(numbers)
         return [[entry.get(name) for name in columns] for entry in entries], entries

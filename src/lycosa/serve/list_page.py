@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -150,11 +151,12 @@ def show_list(request: PageRequest, one: ListDefinition) -> View | Response:
         state.require()
     if request.file_type:
         return _send_file(request, one, choice)
-    with _opened_query(request.collection, one, choice) as (found, is_current):
+    collection = request.collection if isinstance(one, IndexedList) else None
+    with _opened_query(request.folder, one, choice) as (found, is_current):
         if found is None:
             assert isinstance(one, TableList)
             return View(*one.absent)
-        page = found.read(request.collection)
+        page = found.read(collection)
     more = one.more(request) if isinstance(one, TableList) and one.more is not None else {}
     shown = _make_view(
         request, one, choice, page, query, is_plain=is_plain, is_current=is_current, state=state, more=more
@@ -169,29 +171,27 @@ def show_list(request: PageRequest, one: ListDefinition) -> View | Response:
 
 
 @contextmanager
-def _opened_query(
-    collection: Collection, one: ListDefinition, choice: Choice
-) -> Iterator[tuple[ListQuery | None, bool]]:
+def _opened_query(folder: Path, one: ListDefinition, choice: Choice) -> Iterator[tuple[ListQuery | None, bool]]:
     """The query of a choice, and whether it asks the state of now; None: there is no such list yet."""
     if isinstance(one, TableList):
-        with one.open(collection) as table:
+        with one.open(folder) as table:
             yield (None, True) if table is None else ((one.query or TableQuery)(table, one, choice), table.is_current)
         return
     assert isinstance(one, IndexedList)
-    with opened_index(index_folder(collection.path)) as index:
+    with opened_index(index_folder(folder)) as index:
         yield IndexedQuery(index, one, choice), True
 
 
 def _send_file(request: PageRequest, one: ListDefinition, choice: Choice) -> Response:
     """The whole selection in its order."""
     folder = request.folder
-    with _opened_query(request.collection, one, choice) as (found, _):
+    with _opened_query(folder, one, choice) as (found, _):
         if found is None:
             raise NotFound("This page has no list that leaves as a file.")
         columns = found.columns_of_file()
 
     def rows() -> Iterator[list[Any]]:
-        with Collection(folder) as collection, _opened_query(collection, one, choice) as (found, _):
+        with Collection(folder) as collection, _opened_query(folder, one, choice) as (found, _):
             if found is not None:
                 yield from found.rows(collection, columns, at_a_time=AT_ONCE)
 

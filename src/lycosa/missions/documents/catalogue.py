@@ -101,10 +101,10 @@ def open_catalogue(collection: Collection) -> Iterator[Catalogue]:
 
 
 @contextmanager
-def shown_catalogue(collection: Collection) -> Iterator[tuple[Catalogue, bool]]:
+def shown_catalogue(folder: Path) -> Iterator[tuple[Catalogue, bool]]:
     """The catalogue as pages show it, as it was made last, and whether it is that of now."""
-    with reading(CATALOGUE, collection.path) as found:
-        yield Catalogue(collection.path, found.database, state=found.state), found.is_current
+    with reading(CATALOGUE, folder) as found:
+        yield Catalogue(folder, found.database, state=found.state), found.is_current
 
 
 class ShownCatalogue(Struct, frozen=True):
@@ -118,9 +118,9 @@ class ShownCatalogue(Struct, frozen=True):
 _kept = KeptValues[ShownCatalogue](2)
 
 
-def kept_catalogue(collection: Collection) -> tuple[ShownCatalogue, bool]:
+def kept_catalogue(folder: Path) -> tuple[ShownCatalogue, bool]:
     """What lists need of the catalogue, kept between two requests, and whether it is that of now."""
-    with shown_catalogue(collection) as (catalogue, is_current):
+    with shown_catalogue(folder) as (catalogue, is_current):
 
         def read() -> ShownCatalogue:
             documents = (
@@ -129,7 +129,7 @@ def kept_catalogue(collection: Collection) -> tuple[ShownCatalogue, bool]:
             )
             return ShownCatalogue(catalogue.state, tuple(documents), tuple(catalogue.people()))
 
-        return _kept.get(collection.path, catalogue.state, read), is_current
+        return _kept.get(folder, catalogue.state, read), is_current
 
 
 def state_of(collection: Collection) -> str:

@@ -82,7 +82,7 @@ class DocumentDetail(Struct, frozen=True):
 
 def describe_document(collection: Collection, url: str) -> DocumentDetail:
     """What is known of a document of the collection."""
-    with shown_catalogue(collection) as (catalogue, is_current):
+    with shown_catalogue(collection.path) as (catalogue, is_current):
         document = catalogue.document(url)
     if document is None:
         raise NotFound(f"{url[:300] or 'An empty address'} is no document of this collection: see the list.")

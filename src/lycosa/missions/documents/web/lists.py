@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -41,10 +42,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 @contextmanager
-def _open_tables(collection: Collection) -> Iterator[OpenTable]:
+def _open_tables(folder: Path) -> Iterator[OpenTable]:
     """The documents and their authors of now, or of the last time while the catalogue is being made."""
-    catalogue, is_current = kept_catalogue(collection)
-    folder = collection.path
+    catalogue, is_current = kept_catalogue(folder)
     state = catalogue.state, mark_files(folder, (DECISIONS, f"{DECISIONS}-wal"))
     with _kept.opened(folder, state, lambda database: _fill(database, catalogue, permissions(folder))) as database:
         yield OpenTable(database, folder / CATALOGUE.name, is_current)
@@ -106,7 +106,7 @@ class ContactQuery(TableQuery):
     """Authors: a file has the columns of `lycosa contacts`, a page what is told of each."""
 
     def _fetch(
-        self, collection: Collection, numbers: Sequence[int], columns: Sequence[str]
+        self, collection: Collection | None, numbers: Sequence[int], columns: Sequence[str]
     ) -> tuple[list[list[Any]], list[dict[str, Any]]]:
         rows, _ = super()._fetch(collection, numbers, columns)
         found = (self.db.execute("SELECT data FROM contact WHERE n = ?", (number,)).get for number in numbers)

@@ -82,7 +82,7 @@ def correct(request: WebRequest) -> Response:
     undo = form.get("undo", "") == "1"
     field = form.get("field", "")
     values = [] if undo else split_values(field, form.get("value", ""))
-    with shown_catalogue(request.collection) as (catalogue, _):
+    with shown_catalogue(request.folder) as (catalogue, _):
         url = keep_correction(catalogue, form.get("url", ""), field, values, undo=undo)
     return RedirectResponse(request.mission_link("document", url=url, field=field), 303)
 
@@ -92,7 +92,7 @@ def decide(request: WebRequest) -> Response:
     form = request.form
     url, author = form.get("url", ""), form.get("author", "")
     note = form.get("note", "").strip()
-    with shown_catalogue(request.collection) as (catalogue, _):
+    with shown_catalogue(request.folder) as (catalogue, _):
         keep_decision(catalogue, [url] if url else [], author, form.get("state", ""), note)
     back = request.mission_link("document", url=url) if url else request.mission_link("contacts", all="1", q=author)
     return RedirectResponse(back, 303)
@@ -110,7 +110,7 @@ def answer_granted(request: WebRequest) -> Response:
 
 def _answer_harvester(request: WebRequest, path: str, *, only_granted: bool) -> Response:
     base = request.origin + request.mission_link(path)
-    catalogue, _ = kept_catalogue(request.collection)
+    catalogue, _ = kept_catalogue(request.folder)
     wanted = (document for document in catalogue.documents if document.wanted)
     repository = offer_documents(request.collection, wanted, only_granted=only_granted)
     arguments = [*request.query.multi_items(), *request.form.multi_items()]

@@ -12,7 +12,6 @@ import apsw
 import msgspec
 from msgspec import Struct, structs
 
-from lycosa.collection.collection import Collection
 from lycosa.derived.freshness import mark_files
 from lycosa.derived.reading import reading
 from lycosa.lists.definition import ListCondition, OpenTable, TableList
@@ -118,9 +117,9 @@ def make_layer_row(layer: Layer) -> LayerRow:
 
 
 @contextmanager
-def _open_services(collection: Collection) -> Iterator[OpenTable]:
-    with reading(SERVICES, collection.path) as found:
-        yield OpenTable(found.database, collection.path / SERVICES.name, found.is_current)
+def _open_services(folder: Path) -> Iterator[OpenTable]:
+    with reading(SERVICES, folder) as found:
+        yield OpenTable(found.database, folder / SERVICES.name, found.is_current)
 
 
 class ServiceQuery(TableQuery):
@@ -255,15 +254,15 @@ class ServiceChange(Struct, frozen=True):
 
 
 @contextmanager
-def _open_rounds(collection: Collection) -> Iterator[OpenTable]:
+def _open_rounds(folder: Path) -> Iterator[OpenTable]:
     """The rounds of checks, as a table of the moment."""
-    rounds, _ = _read_rounds(collection.path, mark_files(collection.path, CHECKS))
+    rounds, _ = _read_rounds(folder, mark_files(folder, CHECKS))
     with closing(apsw.Connection(":memory:")) as database:
         database.execute("CREATE TABLE round (n INTEGER PRIMARY KEY, round, started, ended, filter, outcomes, total)")
         for each in rounds:
             row = {**structs.asdict(each), "outcomes": msgspec.json.encode(each.outcomes).decode()}
             database.execute("INSERT INTO round VALUES (?, ?, ?, ?, ?, ?, ?)", (each.round, *row.values()))
-        yield OpenTable(database, collection.path / check_history.NAME)
+        yield OpenTable(database, folder / check_history.NAME)
 
 
 def _tell_changes(request: WebRequest) -> Mapping[str, Any]:

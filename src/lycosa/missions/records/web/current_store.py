@@ -36,9 +36,9 @@ RECORDS = Derived(
 
 
 @contextmanager
-def shown_store(collection: Collection) -> Iterator[tuple[RecordStore, bool]]:
+def shown_store(folder: Path) -> Iterator[tuple[RecordStore, bool]]:
     """The store, and whether it is that of now."""
-    with reading(RECORDS, collection.path) as found:
+    with reading(RECORDS, folder) as found:
         yield RecordStore(Path(found.database.filename or NAME), found.database), found.is_current
 
 

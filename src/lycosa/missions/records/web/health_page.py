@@ -51,7 +51,7 @@ class HealthReport(Struct, frozen=True):
 
 def report_health(collection: Collection, *, propose: tuple[str, str, str] | None = None) -> HealthReport:
     """The health of all fields; a rule is looked for where `propose` names kind, area and field."""
-    with shown_store(collection) as (store, is_current):
+    with shown_store(collection.path) as (store, is_current):
         measured = measure_health(store, collection)
         dropped = [each for each in measured if each.has_dropped]
         sought = [each for each in dropped if (each.kind, each.area, each.field) == propose]

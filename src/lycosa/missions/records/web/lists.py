@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -50,12 +51,12 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 def _opened(
     prepare: Callable[[RecordStore], object],
-) -> Callable[[Collection], AbstractContextManager[OpenTable | None]]:
+) -> Callable[[Path], AbstractContextManager[OpenTable | None]]:
     """Opens the records of a collection, with a table of the moment."""
 
     @contextmanager
-    def open_table(collection: Collection) -> Iterator[OpenTable | None]:
-        with shown_store(collection) as (store, is_current):
+    def open_table(folder: Path) -> Iterator[OpenTable | None]:
+        with shown_store(folder) as (store, is_current):
             prepare(store)
             yield OpenTable(store.connection, store.path, is_current)
 
@@ -191,14 +192,14 @@ class RecordQuery(TableQuery):
         fields = self._fields()
         return (*_ALWAYS, *(tuple(name for name in self.choice.columns if name in fields) or fields))
 
-    def rows(self, collection: Collection, columns: Sequence[str], *, at_a_time: int) -> Iterator[list[Any]]:
+    def rows(self, collection: Collection | None, columns: Sequence[str], *, at_a_time: int) -> Iterator[list[Any]]:
         for numbers in self.numbers(at_a_time=at_a_time):
             rows, entries = self._read_records(numbers, columns[len(_ALWAYS) :], most=0)
             for row, entry in zip(rows, entries, strict=True):
                 yield [*(entry[name] for name in _BEFORE), int(entry["is_gone"]), *row]
 
     def _fetch(
-        self, collection: Collection, numbers: Sequence[int], columns: Sequence[str]
+        self, collection: Collection | None, numbers: Sequence[int], columns: Sequence[str]
     ) -> tuple[list[list[Any]], list[dict[str, Any]]]:
         rows, entries = self._read_records(numbers, columns, most=_CELL)
         for row, entry in zip(rows, entries, strict=True):

@@ -87,7 +87,7 @@ def list_readers(collection: Collection) -> ReaderList:
     except LycosaError as problem:
         return ReaderList(str(path), places, (), (), "", str(problem))
     server = f"{file.mail.host}:{file.mail.port}" if file.mail is not None else ""
-    with shown_store(collection) as (store, _):
+    with shown_store(collection.path) as (store, _):
         states: dict[str, tuple[int, float, int]] = {}
         if has_table(store, "digest_reader"):
             sql = """SELECT reader, issue, at, (SELECT count(*) FROM digest_delivered AS d WHERE d.reader = r.reader)
@@ -121,7 +121,7 @@ def preview_digest(collection: Collection, name: str) -> DigestPreview:
     """The figures of a reader's next digest; nothing counts as delivered."""
     file = _load(collection)
     reader = file.find(name)
-    with shown_store(collection) as (store, is_current):
+    with shown_store(collection.path) as (store, is_current):
         made = DigestStore(store).make(reader, newest=PREVIEWED)
         return DigestPreview(
             reader=reader.name,
@@ -143,7 +143,7 @@ def write_digest(collection: Collection, name: str) -> str:
     if reader.report == "none":
         raise UsageError(f'{reader.name} gets no digests (report = "none").')
     report = load_report(reader.report, beside=file.path)
-    with shown_store(collection) as (store, _):
+    with shown_store(collection.path) as (store, _):
         digests = DigestStore(store)
         return report.write(gather_data(report, digests.make(reader, newest=PREVIEWED), digests), "html")
 

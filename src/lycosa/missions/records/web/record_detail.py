@@ -98,7 +98,7 @@ class RecordDetail(Struct, frozen=True):
 
 def describe_record(collection: Collection, number: str) -> RecordDetail:
     """What is known of the record of a number."""
-    with shown_store(collection) as (store, is_current):
+    with shown_store(collection.path) as (store, is_current):
         record = store.record(int(number)) if number.isdecimal() and len(number) < 18 else None
         if record is None:
             raise NotFound(f"There is no record {number[:40] or 'without a number'} in this collection.")

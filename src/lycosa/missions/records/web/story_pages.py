@@ -55,7 +55,7 @@ class ShownStory(Struct, frozen=True):
 
 def show_story(collection: Collection, number: str) -> ShownStory:
     """One story with all that is known of it."""
-    with shown_store(collection) as (store, is_current):
+    with shown_store(collection.path) as (store, is_current):
         story = read_story(store, int(number)) if number.isdecimal() and len(number) < 18 else None
         if story is None:
             raise NotFound(f"There is no story {number[:40] or 'without a number'} in this collection.")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.collection.collection import Collection
 from lycosa.lists.definition import ListCondition, OpenTable, TableList
 from lycosa.missions.web import mark
 from lycosa.missions.xml.closure import GRAMMARS, quote
@@ -44,12 +44,12 @@ class NoFindings(Struct, frozen=True):
 NOT_ANALYSED = ("not_analysed.html", NoFindings())
 
 
-def _open(prepare: str = "") -> Callable[[Collection], AbstractContextManager[OpenTable | None]]:
+def _open(prepare: str = "") -> Callable[[Path], AbstractContextManager[OpenTable | None]]:
     """Opens the analysis of a collection, with a table of the moment."""
 
     @contextmanager
-    def open_table(collection: Collection) -> Iterator[OpenTable | None]:
-        with open_findings(collection.path, Xml.name) as found:
+    def open_table(folder: Path) -> Iterator[OpenTable | None]:
+        with open_findings(folder, Xml.name) as found:
             if found is not None and prepare:
                 found.db.execute(prepare)
             yield None if found is None else OpenTable(found.db, found.path)
