@@ -35,7 +35,7 @@ ALLOWED = {
     ("config/mission_table.py", "import_module"): "the same",
     ("serve/mission_pages.py", "importlib"): "files beside the pages of a mission that is installed",
     ("serve/translations.py", "importlib"): "the same",
-    ("render/browser_discovery.py", "importlib"): "whether an extra is installed",
+    ("render/browser_processes.py", "importlib"): "whether an extra is installed",
     ("extract/quarry_loader.py", "importlib"): "the class that the user's own mission file names",
     ("extract/quarry_loader.py", "import_module"): "the same",
     ("extract/quarry_loader.py", "exec_module"): "the same",

@@ -14,7 +14,7 @@ import pytest
 from support.synthetic_web import Crawl, SyntheticWeb
 
 from lycosa import Collection
-from lycosa.export.page_index import date_of, read_index
+from lycosa.export.files import date_of, read_index
 from lycosa.urls import normalise
 
 pytestmark = pytest.mark.acceptance

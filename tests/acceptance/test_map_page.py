@@ -11,7 +11,7 @@ import pytest
 from lycosa.missions.geo.export.map_page import write_map
 from lycosa.missions.geo.inventory.inventory import DescriptionSource, Layer, ServiceEntry
 from lycosa.missions.geo.model import Contact, LayerItem, Service
-from lycosa.render.browser_discovery import find_browser
+from lycosa.render.browser_processes import find_browser
 
 SEAT = find_browser()
 pytestmark = [

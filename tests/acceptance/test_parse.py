@@ -14,8 +14,8 @@ from turbohtml import Comment, Doctype, DocumentFragment, Element, Namespace, No
 
 from lycosa.parse import read, read_sitemap
 from lycosa.parse.charset import DecodedText, find_declared, resolve_label
+from lycosa.parse.doc import Mime, extract_mime, parse_mime
 from lycosa.parse.html import read_html
-from lycosa.parse.mime import Mime, extract_mime, parse_mime
 
 pytestmark = pytest.mark.acceptance
 

@@ -21,7 +21,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
 from lycosa.config.settings import RenderSettings
-from lycosa.render.browser_discovery import find_browser
+from lycosa.render.browser_processes import find_browser
 from lycosa.render.messages import PageContent, Resource
 from lycosa.render.page_session import RenderLimits
 from lycosa.render.process_tree import find_below

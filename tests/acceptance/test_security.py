@@ -15,8 +15,8 @@ from support.isolated_network import INTERNAL, PUBLIC, PUBLIC_6, on_isolated_net
 from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
+from lycosa.export.files import IndexEntry, read_index, write_index
 from lycosa.export.mirror import MANIFEST, write_mirror
-from lycosa.export.page_index import IndexEntry, read_index, write_index
 from lycosa.judge.admission.rules import Rules
 
 pytestmark = pytest.mark.acceptance

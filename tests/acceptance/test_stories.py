@@ -13,7 +13,7 @@ from support.told_stories import FLOOD, FLOOD_EN, article, filled_store
 from lycosa.missions.records.database import NewRecord, open_store
 from lycosa.missions.records.stories import refresh_stories
 from lycosa.missions.records.stories.impact import find_stories, measure_impact, write_impact
-from lycosa.render.browser_discovery import find_browser
+from lycosa.render.browser_processes import find_browser
 
 SEAT = find_browser()
 pytestmark = pytest.mark.acceptance

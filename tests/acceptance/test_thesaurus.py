@@ -12,8 +12,8 @@ from lycosa.missions.geo.check.probe import has_probe, make_probe
 from lycosa.missions.geo.describe.describe import describe_service
 from lycosa.parse import read
 from lycosa.text import Thesaurus, thesaurus_library
-from lycosa.text.compiled_thesaurus import CompiledThesaurus, open_compiled, write_compiled
 from lycosa.text.sparql import select_rows
+from lycosa.text.thesaurus import CompiledThesaurus, open_compiled, write_compiled
 
 pytestmark = pytest.mark.acceptance
 

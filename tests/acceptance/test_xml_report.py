@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from support.make_collection import make_collection
 
 from lycosa.cli.main import program
-from lycosa.render.browser_discovery import find_browser
+from lycosa.render.browser_processes import find_browser
 
 BROWSER = find_browser()
 pytestmark = pytest.mark.skipif(bool(BROWSER.missing), reason=f"no browser: {BROWSER.missing}")

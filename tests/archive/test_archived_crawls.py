@@ -15,8 +15,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa import Collection
 from lycosa.collection.listing import RowFilter
-from lycosa.export.files import export_index, export_wacz, export_warc
-from lycosa.export.page_index import read_index
+from lycosa.export.files import export_index, export_wacz, export_warc, read_index
 from lycosa.output.table import write
 from lycosa.politeness.disposition import truncation_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.archive.digests import digest_of, identity_of, is_stamped
+from lycosa.archive.record_bytes import digest_of, identity_of, is_stamped
 from lycosa.model import Answer, Target
 
 TARGET = Target(1, 1, "http://a.test/", "a.test")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from lycosa.judge.admission.revisit_interval import IntervalBounds, Rate, interval, learn
+from lycosa.intake.revisits import IntervalBounds, Rate, interval, learn
 
 DAY_S = 86_400.0
 MOST_S = 30 * DAY_S

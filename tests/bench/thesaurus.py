@@ -18,8 +18,8 @@ from pathlib import Path
 from lycosa.missions.geo.quarry import Geo
 from lycosa.parse import Doc, read
 from lycosa.text import Thesaurus, extract, thesaurus_library
-from lycosa.text.compiled_thesaurus import open_compiled, write_compiled
-from lycosa.text.stopwords import STOP_WORDS
+from lycosa.text.terms import STOP_WORDS
+from lycosa.text.thesaurus import open_compiled, write_compiled
 
 PAGES = 100
 ROUNDS = 15

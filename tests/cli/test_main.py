@@ -19,7 +19,7 @@ from lycosa.archive.reader import iter_records
 from lycosa.cli.main import VERBS, main
 from lycosa.config.loading import OPTIONS, SETTINGS
 from lycosa.errors import CollectionError, DiskFull
-from lycosa.export.page_index import read_index
+from lycosa.export.files import read_index
 
 FAST = ["--delay", "0", "--workers", "1", "--contact", "mailto:test@lycosa.test"]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.config.crawler_conf import KEYS, looks_like_conf
 from lycosa.config.loading import LoadedMission, load
+from lycosa.config.mission_files import KEYS, looks_like_conf
 from lycosa.errors import UsageError
 
 SAMPLE = r"""# A sample of the older form.

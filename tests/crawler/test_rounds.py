@@ -17,7 +17,7 @@ from support.loopback import Asked, Reply, Web, html
 from support.memory_frontier import MemoryFrontier
 
 from lycosa.config.settings import LimitSettings, RecrawlSettings
-from lycosa.crawler import rounds
+from lycosa.crawler import preparation
 
 FAST = (
     "--delay", "0", "--per-host", "4", "--workers", "1", "--set", "fetch.retry_delay_s=0.05",
@@ -411,5 +411,5 @@ def test_a_round_that_another_machine_began_and_ended_is_not_begun_again() -> No
     frontier.rounds.begin(now=500.0, step_s=1.0, everything=True)
     frontier.rounds.end(now=501.0, why="")
     for due, count in ((500.0, 2), (504.0, 2), (900.0, 3)):  # one whose clock goes fast was 4 seconds early
-        rounds.begin(frontier, RecrawlSettings(period_h=0.1), **waited, due=due)  # type: ignore[arg-type]
+        preparation.begin_round(frontier, RecrawlSettings(period_h=0.1), **waited, due=due)  # type: ignore[arg-type]
         assert len(frontier.rounds.listing()) == count

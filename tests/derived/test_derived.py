@@ -16,9 +16,8 @@ from support.held_processes import held_processes
 from support.make_collection import add, make_collection
 
 from lycosa.collection.collection import Collection
-from lycosa.derived.freshness import KeptValues, mark_of
 from lycosa.derived.reading import reading
-from lycosa.derived.store import Derived, bring_up_to_date, place_of, read_meta
+from lycosa.derived.store import Derived, KeptValues, bring_up_to_date, mark_of, place_of, read_meta
 from lycosa.errors import BeingMade, CollectionError
 from lycosa.missions import registry
 from lycosa.missions.manifest import load_attribute

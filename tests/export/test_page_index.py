@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.errors import CollectionError, UsageError
-from lycosa.export.page_index import IndexEntry, date_of, format_entry, read_index, write_index
+from lycosa.export.files import IndexEntry, date_of, format_entry, read_index, write_index
 
 URL = "https://example.org/"
 MD5 = hashlib.md5(URL.encode()).hexdigest()

@@ -23,10 +23,10 @@ from lycosa.cli.main import main
 from lycosa.config.settings import KeepSettings, Mission
 from lycosa.errors import UsageError
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.frontier.sqlite.known import SqliteSegments
-from lycosa.judge.admission.storage_rules import make_storage_rules
+from lycosa.frontier.sqlite.targets import SqliteSegments
+from lycosa.judge.admission.fetch_rules import make_storage_rules
 from lycosa.model import WarcRow
-from lycosa.repair.crash_recovery import LOOKED_AT, _gather_side_files, reconcile_archive
+from lycosa.repair.recovery import LOOKED_AT, _gather_side_files, reconcile_archive
 from lycosa.repair.replay import CollectionSetup
 
 NOTES = """

@@ -8,8 +8,8 @@ from support.crawl_runs import crawl, rows
 from support.loopback import Reply, Web, html
 
 from lycosa.config.settings import LimitSettings
+from lycosa.judge.admission.fetch_rules import HostQuota
 from lycosa.judge.admission.traps import Tallies
-from lycosa.judge.admission.yield_quota import HostQuota
 
 NOTES = """
 from lycosa.model import Link

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lycosa.parse import read
 from lycosa.parse.charset import decode_body, find_declared, resolve_label
-from lycosa.parse.mime import extract_mime, parse_mime
+from lycosa.parse.doc import extract_mime, parse_mime
 from lycosa.parse.sniff import sniff
 
 URL = "http://example.org/dir/page"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.render.browser_discovery import NAMES, find_browser
+from lycosa.render.browser_processes import NAMES, find_browser
 
 
 def make_program(path: Path) -> Path:

@@ -25,7 +25,7 @@ from lycosa import Collection, urls
 from lycosa.archive.repair import apply_repair, inspect
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.cli.main import main
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 from lycosa.config.settings import LimitSettings, Mission
 from lycosa.config.toml import to_toml
 from lycosa.errors import CollectionError, UsageError
@@ -34,8 +34,8 @@ from lycosa.frontier.sqlite import merge as merging
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Answer, Batch, Discovery, HostRow, Outcome, PageRow, RobotsRow, State, Target
-from lycosa.repair.crash_recovery import clear_merge
 from lycosa.repair.merge import merge_collections
+from lycosa.repair.recovery import clear_merge
 
 AT = 1_700_000_000.0
 SEED = "http://h0.test/0"

@@ -117,7 +117,7 @@ def test_a_connection_without_a_request_is_closed(folder: Path, monkeypatch: pyt
 def test_a_page_that_takes_too_long_is_given_up(client: ServeClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a page that says so; the server goes on."""
     monkeypatch.setattr("lycosa.serve.application.VIEW_S", 0.3)
-    monkeypatch.setattr("lycosa.serve.overview.read_status", lambda folder: time.sleep(1))
+    monkeypatch.setattr("lycosa.serve.home.read_status", lambda folder: time.sleep(1))
     assert client.get("/c/news/").status == 503
     assert client.get("/").status == 200
     time.sleep(1)  # the view that was given up must not meet the next test

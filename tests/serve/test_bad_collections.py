@@ -14,7 +14,7 @@ import pytest
 from support.make_collection import make_collection
 from support.serve_client import ServeClient, serving
 
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 
 PAGE = ("https://a.example/", "text/html", b"<title>A</title>")
 PATHS = ("", "crawl", "index.json", "crawl.json", "crawl/events")

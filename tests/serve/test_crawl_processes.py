@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.make_collection import make_collection
 
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 from lycosa.errors import CollectionError, DiskFull, UsageError
 from lycosa.serve.watched_crawls import is_ours, start_crawl, stop_crawl
 

@@ -19,8 +19,8 @@ from support.serve_client import PageAnswer, ServeClient, serving
 from lycosa.errors import LycosaError, UsageError
 from lycosa.missions.graph_query import ask_graph
 from lycosa.process import apart
-from lycosa.serve import query_process
-from lycosa.serve.query_process import LIMITS, QueryAnswer, QueryTask, answer_query, run_query
+from lycosa.serve import query_page
+from lycosa.serve.query_page import LIMITS, QueryAnswer, QueryTask, answer_query, run_query
 
 PAGES = [(f"https://a{n % 3}.example/{n}", "text/html", b"<title>%d</title>" % n) for n in range(9)]
 
@@ -102,9 +102,9 @@ def test_a_query_over_the_graph_opens_no_file(folder: Path, tmp_path: Path, monk
 
 def test_only_a_few_queries_run_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each may take its time and memory; who comes too much is told to wait."""
-    monkeypatch.setattr(query_process, "_PATIENCE_S", 0.1)
-    monkeypatch.setattr(query_process, "_AT_ONCE", threading.BoundedSemaphore(1))
-    with query_process._AT_ONCE, pytest.raises(UsageError, match="Other queries are running"):
+    monkeypatch.setattr(query_page, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(query_page, "_AT_ONCE", threading.BoundedSemaphore(1))
+    with query_page._AT_ONCE, pytest.raises(UsageError, match="Other queries are running"):
         run_query(QueryTask(str(folder / "c"), "sql", "SELECT 1"))
     assert run_query(QueryTask(str(folder / "c"), "sql", "SELECT 1")).rows == [[1]]
 

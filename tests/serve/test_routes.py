@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from lycosa.missions import registry
+from lycosa.serve.application import NAVIGATION, ROUTES
 from lycosa.serve.page_request import twin_path
-from lycosa.serve.routes import NAVIGATION, ROUTES
 
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "serve.md").read_text()
 

@@ -19,8 +19,8 @@ from support.serve_client import PageAnswer, ServeClient, serving
 
 from lycosa.errors import UsageError
 from lycosa.serve import mission_pages, security, server
+from lycosa.serve.application import ROUTES
 from lycosa.serve.passwords import FREE_TRIES, PasswordGate, hash_password, is_right, read_password
-from lycosa.serve.routes import ROUTES
 from lycosa.serve.security import BODY_BYTES, TARGET_BYTES
 from lycosa.serve.server import listen
 from lycosa.serve.server_state import ServeSettings

@@ -12,7 +12,7 @@ import lycosa.serve
 from lycosa.missions import registry
 from lycosa.model import STATE_NAMES
 from lycosa.reasons import REASONS, explain
-from lycosa.serve.sentences import MOST_VALUES, tell
+from lycosa.serve.templating import MOST_VALUES, tell
 from lycosa.serve.translations import catalogue, choose_language, mission_catalogue, read_sentences, translator
 
 SOURCE = Path(lycosa.serve.__file__).parent

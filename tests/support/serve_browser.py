@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lycosa.render.browser_discovery import find_browser
+from lycosa.render.browser_processes import find_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, LocatorAssertions, Page

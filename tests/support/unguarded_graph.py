@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lycosa.graph import cypher
-from lycosa.serve.query_process import Ask, QueryTask, open_query
+from lycosa.serve.query_page import Ask, QueryTask, open_query
 
 
 def open_unguarded(task: QueryTask) -> tuple[QueryTask, Ask]:

@@ -10,7 +10,7 @@ import pytest
 from lycosa.cli.main import main
 from lycosa.errors import UsageError
 from lycosa.text import thesaurus_library
-from lycosa.text.compiled_thesaurus import CompiledThesaurus
+from lycosa.text.thesaurus import CompiledThesaurus
 
 TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 <http://e.org/a> a skos:Concept ; skos:prefLabel "lake"@en, "lago"@es .

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.text.fold import fold
-from lycosa.text.stopwords import STOP_WORDS
-from lycosa.text.terms import BEST, MAX_CHARS, extract, primary, split_words, stem
+from lycosa.text.terms import BEST, MAX_CHARS, STOP_WORDS, extract, primary, split_words, stem
 
 SPANISH = "La calidad del agua de los ríos y el agua de la cuenca: mapas del agua que se ven en los mapas."
 ENGLISH = "The maps of the river basin show the river, and the water that is in the river when it is on the maps."

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lycosa.errors import UsageError
 from lycosa.text import Thesaurus, thesaurus_library
-from lycosa.text.compiled_thesaurus import open_compiled, split_label, write_compiled
+from lycosa.text.thesaurus import open_compiled, split_label, write_compiled
 
 PREFIXES = """
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from lycosa.analysis.conditions import Condition
+from lycosa.analysis.collectors import Condition
 from lycosa.graph.properties import ColumnType, GraphRow, NodeTable, PropertyGraph, RelationTable
 
 COLUMNS = ("source", "source_kind", "link", "href", "target", "target_kind", "found", "how")

@@ -16,8 +16,8 @@ from lycosa.export import core_writers
 from lycosa.export.core_writers import PageOptions
 from lycosa.export.definition import ANALYSED, Cluster, GraphForm, Host, Raw, Select, Written, export_kind
 from lycosa.output.destination import check_form, opened, opened_bytes
+from lycosa.output.plain import counted
 from lycosa.output.table import write
-from lycosa.output.wording import counted
 
 if TYPE_CHECKING:
     from lycosa.analysis.selection import Selected

@@ -24,7 +24,7 @@ from lycosa.analysis.collectors import check_clusters, sort_documents
 from lycosa.analysis.plan import PHASES, AnalysisPlan
 from lycosa.analysis.store import COLUMNS, Place, Store
 from lycosa.collection.collection import Collection
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 from lycosa.collection.reading_source import mark_source
 from lycosa.extract.executor import open_executor
 from lycosa.extract.job_runner import SHOWN, Interrupts, JobQueue, Order, Tally, make_setup, run_jobs

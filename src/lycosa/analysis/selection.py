@@ -13,7 +13,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.analysis.analyzer import Analyzer, Case
 from lycosa.analysis.archive_members import ArchiveMembers
-from lycosa.analysis.conditions import EVERYTHING, Condition, read_condition
+from lycosa.analysis.collectors import EVERYTHING, Condition, read_condition
 from lycosa.analysis.phases import Phases
 from lycosa.analysis.plan import AnalysisPlan
 from lycosa.analysis.store import find_mission, open_readonly

@@ -1,8 +1,12 @@
-"""Summary of an analysis for people: its figures, and the groups of each cluster as bars."""
+"""Summary of an analysis for people: its figures, the groups of each cluster as bars, and sections that the user makes.
+
+A section comes from a function of the user, which gets the collection and gives one, or several.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,10 +14,14 @@ from typing import Any
 import apsw
 
 from lycosa.analysis.collectors import COUNTS, count_collections
+from lycosa.analysis.plan import AnalysisPlan, load_plugin
 from lycosa.analysis.run import AnalysisTally
 from lycosa.analysis.store import open_readonly
-from lycosa.output.plain import show_size
-from lycosa.output.wording import counted
+from lycosa.collection.collection import Collection
+from lycosa.errors import UsageError
+from lycosa.extract.quarry_loader import describe_error
+from lycosa.output.html_page import Section
+from lycosa.output.plain import counted, show_size
 
 _SHOWN = 8  # groups of a cluster
 _BAR = 30
@@ -74,3 +82,23 @@ def draw_counts(db: apsw.Connection, *, shown: int = 40) -> Iterator[str]:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else "…" + text[1 - width :]
+
+
+def make_sections(plan: AnalysisPlan, collection: Collection) -> list[Section]:
+    """The sections of a plan; UsageError says which function could not make one."""
+    sections: list[Section] = []
+    for name in plan.report:
+        try:
+            sections += _read_sections(load_plugin(name)(collection))
+        except (Exception, SystemExit) as error:
+            label = os.path.basename(name)
+            raise UsageError(f"The plugin {label} made no section of the report: {describe_error(error)}.") from None
+    return sections
+
+
+def _read_sections(made: object) -> Iterable[Section]:
+    found = [made] if isinstance(made, Section) else list(made) if isinstance(made, Iterable) else []
+    for section in found:
+        if not isinstance(section, Section):
+            raise TypeError(f"{type(section).__name__} is no Section of lycosa.output.html_page")
+        yield Section(str(section.title), [str(part) for part in section.parts])

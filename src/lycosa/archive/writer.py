@@ -24,9 +24,8 @@ from types import TracebackType
 from typing import Literal, Self
 
 from lycosa.archive import unstored_log
-from lycosa.archive.digests import digest_of
 from lycosa.archive.reader import read_record
-from lycosa.archive.record_bytes import chunks_of, is_packed, pack, pack_chunks, store, tidy
+from lycosa.archive.record_bytes import chunks_of, digest_of, is_packed, pack, pack_chunks, store, tidy
 from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, DiskFull
 from lycosa.model import Answer, ArchivePlace, WarcRow

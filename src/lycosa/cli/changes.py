@@ -14,7 +14,7 @@ from lycosa.errors import UsageError
 from lycosa.missions.api import ChangesAsked
 from lycosa.missions.registry import every
 from lycosa.output.destination import opened
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 if TYPE_CHECKING:
     from lycosa.collection.changes import PageChange, Round

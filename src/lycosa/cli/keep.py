@@ -16,7 +16,7 @@ from lycosa.output.destination import check_ending
 
 if TYPE_CHECKING:
     from lycosa.repair.merge import MergeReport
-    from lycosa.repair.verify import Health
+    from lycosa.repair.recovery import Health
 
 
 @click.command(short_help="Read a collection whole and tell what is damaged.")
@@ -34,7 +34,7 @@ def verify(collection: str, repair: bool, form: str) -> int:
     lycosa verify --repair
     """
     from lycosa.collection.reading_source import pin_to_copy
-    from lycosa.repair.verify import verify as verify_collection
+    from lycosa.repair.recovery import verify as verify_collection
 
     pin_to_copy(Path(collection))
     health = verify_collection(Path(collection), repair=repair)

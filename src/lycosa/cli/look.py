@@ -15,7 +15,7 @@ from lycosa.config.command_options import collection_option, format_option, outp
 from lycosa.errors import UsageError
 from lycosa.missions import registry
 from lycosa.output.destination import check_place, opened, report_written
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 if TYPE_CHECKING:
     from lycosa.analysis.search import Hit

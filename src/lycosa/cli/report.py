@@ -92,7 +92,7 @@ def report(
 def _write_page(mission: str, collection: str, output: str, *, form: str | None, plan: str | None) -> None:
     """Write the page that a mission makes of a collection."""
     from lycosa.analysis.plan import read_plan
-    from lycosa.analysis.report_sections import make_sections
+    from lycosa.analysis.summary import make_sections
     from lycosa.collection.collection import Collection
     from lycosa.output.html_page import write_page
 

@@ -22,7 +22,7 @@ from lycosa.disk import replace_text
 from lycosa.errors import Partial, UsageError
 from lycosa.missions import registry
 from lycosa.output.destination import check_ending, check_place, opened, report_written
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 if TYPE_CHECKING:
     from lycosa.collection.file_import import Imported

@@ -13,10 +13,10 @@ import click
 from lycosa.config.command_options import format_option, output_option, refuse_empty_name
 from lycosa.errors import UsageError
 from lycosa.output.destination import opened
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 if TYPE_CHECKING:
-    from lycosa.text.vocabulary import Concept, Group
+    from lycosa.text.thesaurus import Concept, Group
 
 #: Concepts of a term that are shown to people; the rest is only counted.
 _SHOWN = 20
@@ -51,7 +51,7 @@ def thesaurus() -> None:
 def import_files(words: tuple[str, ...], name: str, languages: str, output: str | None) -> None:
     """Compile SKOS files (RDF/XML, Turtle, N-Triples, JSON-LD), or a folder of them, that belong together."""
     from lycosa.text import thesaurus_library
-    from lycosa.text.compiled_thesaurus import SUFFIX, open_compiled, write_compiled
+    from lycosa.text.thesaurus import SUFFIX, open_compiled, write_compiled
 
     began = time.monotonic()
     codes = [code for code in re.split(r"[,\s]+", languages.lower()) if code]

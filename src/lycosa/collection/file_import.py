@@ -25,7 +25,7 @@ from lycosa import urls
 from lycosa.archive.reader import iter_records
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.collection.collection import Collection
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 from lycosa.config.settings import Mission
 from lycosa.config.toml import to_toml
 from lycosa.disk import make_fault
@@ -34,8 +34,7 @@ from lycosa.fetch.decode import decode
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Answer, ArchivePlace, Batch, Discovery, Outcome, PageRow, State, Target
-from lycosa.output.plain import printable
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted, printable
 from lycosa.parse import read
 from lycosa.version import __version__
 

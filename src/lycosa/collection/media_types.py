@@ -13,8 +13,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa.collection import database
-from lycosa.output.plain import show_size
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted, show_size
 
 #: Quarry; pages; what may be quarry that nobody recognised; the rest.
 CATEGORIES = ("TARGET", "HTML", "POTENTIAL", "OTHER")

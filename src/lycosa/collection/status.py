@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from lycosa.collection import database
 from lycosa.model import STATE_NAMES, State
-from lycosa.output.plain import show_size
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted, show_size
 
 #: The database of near-duplicates, which is derived from the collection.
 NEAR_NAME = "near.db"

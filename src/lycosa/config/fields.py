@@ -16,8 +16,8 @@ from msgspec.structs import fields as struct_fields
 
 from lycosa.config import mission_table
 from lycosa.config.settings import HostRule, Mission
-from lycosa.config.spelling import nearest as nearest
 from lycosa.config.types import SettingType, type_of
+from lycosa.config.types import nearest as nearest
 
 Path = tuple[str, ...]
 Place = mission_table.Place

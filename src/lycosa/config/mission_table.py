@@ -2,6 +2,7 @@
 
 They ask here which missions there are, where the settings of one are, and which classes it brings. The answers come
 from the manifests (`missions/manifest.py`) that the registry of missions finds; it is loaded at the first question.
+A mission reads here what stands in its own table of a mission file, as the struct that it declared.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import importlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from lycosa.config.spelling import nearest
+from msgspec import Struct, ValidationError, convert
+
+from lycosa.config.settings import Mission
+from lycosa.config.types import nearest
 from lycosa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +24,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from msgspec import Struct
+
+S = TypeVar("S", bound=Struct)
+
+
+def read_own(mission: Mission, name: str, kind: type[S]) -> S:
+    """The settings of the mission `name`, with the default for each that was not given."""
+    try:
+        return convert(mission.own.get(name, {}), kind)
+    except ValidationError as error:
+        raise UsageError(f"the settings of {name} do not hold together: {error}") from None
+
 
 #: A place within settings: keys of tables, and numbers of items in lists.
 Place = tuple[str | int, ...]

@@ -8,14 +8,27 @@ beyond that. `type_of` makes it from the annotation; its `parse` takes a text (e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from msgspec import Meta, Struct
 
-from lycosa.config.spelling import nearest
 from lycosa.config.value_parsers import Wrong, parse_duration, parse_size
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """The choice that was most likely meant, or nothing."""
+    known = {choice.lower(): choice for choice in choices}
+    word = word.lower()
+    longer = [name for name in known if name.startswith(word)] if len(word) > 2 else []
+    if len(longer) == 1:
+        return known[longer[0]]
+    from difflib import get_close_matches  # 10 ms that only a mistake has to pay
+
+    close = get_close_matches(word[:100], list(known), n=1, cutoff=0.6)
+    return known[close[0]] if close else ""
+
 
 _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 _FORMS = {"": "", "s": ', also as "90s" or "1h30m"', "h": ' of hours, also as "3d"', "bytes": ', also as "10 MB"'}

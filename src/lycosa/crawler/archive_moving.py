@@ -25,7 +25,7 @@ from lycosa.crawler.frontier_choice import open_shared
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier.contract import SharedSegments
 from lycosa.model import WarcRow
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.politeness.shared_state import SharedState
 from lycosa.process import die_with_parent, log_exception
 

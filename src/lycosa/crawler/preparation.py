@@ -1,35 +1,128 @@
-"""Preparation: brings a collection to what a run wants of it, new or not.
+"""Preparation: brings a collection to what a run wants of it, new or not, and begins, goes on with and ends its rounds.
 
 Seeds are added, and the round begins or goes on. The settings of the last run lie in the collection. What they refused
 and these admit is judged again; what failed, or was taken in part, is fetched again where that was asked for or is
 possible now.
+
+A round is unfinished as long as something of it is left to fetch, unless its page limit ended it: that is as much as
+the user wanted of it. What such a round left waiting is not left for ever: half of the next one is kept for it.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
 
 from msgspec import Struct
 
 from lycosa import clock, urls
 from lycosa.config.loading import load
-from lycosa.config.settings import FetchSettings, Mission
+from lycosa.config.settings import FetchSettings, LimitSettings, Mission, RecrawlSettings
 from lycosa.config.toml import to_toml
-from lycosa.crawler import rounds
 from lycosa.crawler.rendering import fetch_again
 from lycosa.errors import UsageError
 from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.guidance import LinkScoring
+from lycosa.intake.revisits import HOUR_S, step_of
 from lycosa.judge.admission.rules import Rules, UrlJudge
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
 from lycosa.model import Discovery
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.politeness.host_queue import longest_pause
 from lycosa.repair.replay import CollectionSetup
+
+NAP_S = 1.0  # a clock that is put forward, or a machine that slept, is noticed after this time
+
+Say = Callable[[str], None]
+
+
+def begin_round(
+    frontier: Frontier,
+    recrawl: RecrawlSettings,
+    *,
+    anew: bool,
+    everything: bool,
+    limits: LimitSettings,
+    due: float = 0.0,
+) -> list[str]:
+    """Begin the next round if one is asked for and the last one is finished; returns what was done, for people.
+
+    `due`: the time that was waited for, with other machines: one of them may have begun the round, and ended it; with
+    a clock that goes fast, a little before that time.
+    """
+    last, notes = frontier.rounds.listing()[-1], []
+    if anew and 0 < due <= last.started + recrawl.period_h * HOUR_S / 2:
+        anew = False
+    if anew and last.ended is None and frontier.targets.pending():
+        notes.append(f"Round {last.round} was not finished: it is continued, and the next one begins after it.")
+    elif anew:
+        number = frontier.rounds.begin(
+            now=clock.now(), step_s=step_of(recrawl), everything=everything or not recrawl.adapt
+        )
+        notes.append(f"Round {number} begins.")
+    opened = frontier.rounds.open_due(
+        max_s=max(recrawl.min_h, recrawl.max_h) * HOUR_S, pages=limits.pages, host_pages=limits.host_pages
+    )
+    if opened or (anew and len(notes) == 1 and "begins." in notes[0]):
+        notes.append(f"{counted(opened, 'known URL', 'is')} visited again.")
+    frontier.rounds.end(now=None, why="")
+    return notes
+
+
+def end_round(frontier: Frontier, ended_by: str) -> None:
+    """Record whether the round is finished."""
+    frontier.rounds.end(now=clock.now() if ended_by in ("", "limit") else None, why=ended_by)
+
+
+def next_start(frontier: Frontier, recrawl: RecrawlSettings, *, began: float, ended_by: str) -> float:
+    """When the next round begins; a round that its time limit interrupted goes on one period after this run of it."""
+    start = began if ended_by == "time" else frontier.rounds.listing()[-1].started
+    return start + recrawl.period_h * HOUR_S
+
+
+def wait_for_round(until: float, say: Say) -> bool:
+    """Sleep until a time; False if the user ended it."""
+    if time.time() >= until:
+        return True
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(until))
+    say(f"The next round begins at {at} (in {_span(until - time.time())}); Ctrl-C ends the wait.")
+    try:
+        with _interruptible():
+            while (left := until - time.time()) > 0:
+                time.sleep(min(left, NAP_S))
+    except KeyboardInterrupt:
+        say("The wait was ended; the same command goes on with it.")
+        return False
+    return True
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let a service manager's SIGTERM, and the end of the terminal, end the wait as Ctrl-C does."""
+    numbers = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
+    try:
+        before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
 
 #: By the reason of a refusal, the settings that govern it: what they refused is judged again when they have changed. (A
 #: robots.txt is asked again before anything is fetched.)
@@ -77,7 +170,7 @@ class Preparation(Struct, frozen=True):
 def take_up(setup: CollectionSetup, frontier: Frontier, how: Preparation) -> tuple[list[str], list[str]]:
     """Begin the round or go on with it, under the settings of now; gives the seeds, and what people should know."""
     mission = setup.mission
-    notes = rounds.begin(
+    notes = begin_round(
         frontier,
         mission.recrawl,
         anew=how.recrawl and not how.created,

@@ -27,13 +27,12 @@ from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.answer_intake import NO_BROWSER, RENDER
 from lycosa.intake.page_storage import PageStorage
 from lycosa.model import Answer, Purpose, Target
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.politeness.crawl_log import CrawlLog
 from lycosa.politeness.host_queue import HostQueue, HostScheduler
 from lycosa.politeness.robots_cache import RobotsCache
 from lycosa.politeness.shared_state import Cell, SharedState
-from lycosa.render.browser_discovery import find_browser
-from lycosa.render.browser_processes import BrowserProcesses
+from lycosa.render.browser_processes import BrowserProcesses, find_browser
 from lycosa.render.messages import (
     Ask,
     Begin,

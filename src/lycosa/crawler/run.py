@@ -16,12 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import clock, urls
-from lycosa.collection.folder import open_folder, remove_bare
+from lycosa.collection.folder import CollectionLock, lock, open_folder, remove_bare
 from lycosa.collection.lessons import borrow
-from lycosa.collection.lock import CollectionLock, lock
 from lycosa.config.settings import Mission
 from lycosa.config.toml import to_toml
-from lycosa.crawler import rounds
+from lycosa.crawler import preparation
 from lycosa.crawler.archive_moving import check_archive
 from lycosa.crawler.preparation import Preparation, add_seeds, late_seeds, take_up, url_judge
 from lycosa.crawler.rendering import Browsers, refuse_browserless
@@ -37,14 +36,14 @@ from lycosa.frontier.contract import suspended
 from lycosa.frontier.postgres.address import SharedCollection, is_address, machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.guidance import LinkScoring, warm
+from lycosa.judge.admission.fetch_rules import make_storage_rules
 from lycosa.judge.admission.rules import Rules
-from lycosa.judge.admission.storage_rules import make_storage_rules
 from lycosa.judge.priority.policy_factory import is_steered, resolve_order
 from lycosa.output.atomic_file import SPOOL
 from lycosa.politeness.shared_state import SharedState
 from lycosa.quarry import Quarry
-from lycosa.repair.crash_recovery import reconcile_archive, repair_database
 from lycosa.repair.rebuild import rebuild
+from lycosa.repair.recovery import reconcile_archive, repair_database
 from lycosa.repair.replay import CollectionSetup
 from lycosa.text import thesaurus_library
 
@@ -110,7 +109,7 @@ def run(
                 _record_state(held, folder)
                 return report
             ahead_s = time.time() - clock.now() if is_shared else 0.0  # of the server, by whose clock rounds begin
-            if not rounds.wait(report.next_round + ahead_s, progress.say):
+            if not preparation.wait_for_round(report.next_round + ahead_s, progress.say):
                 _record_state(held, folder)
                 return replace(report, ended_by="interrupt", exit_code=130)
             options = replace(options, new=False, recrawl=True, retry=False, due=report.next_round)
@@ -228,9 +227,11 @@ def _crawl(one: LoneRun, options: CrawlOptions, *, seeds: list[str], progress: C
         report = make_report(mission, frontier, shared, before=before, started=started, ended_by=supervisor.ended_by)
         report.replaced = supervisor.replaced
         with spare:
-            rounds.end(frontier, report.ended_by)  # before others may begin the next one
+            preparation.end_round(frontier, report.ended_by)  # before others may begin the next one
         if mission.recrawl.period_h:
-            report.next_round = rounds.next_start(frontier, mission.recrawl, began=started, ended_by=report.ended_by)
+            report.next_round = preparation.next_start(
+                frontier, mission.recrawl, began=started, ended_by=report.ended_by
+            )
         one.end(report)
         if extraction is not None:
             tallies = extraction.finish(report.ended_by, options.output or sys.stderr, quiet=options.quiet)

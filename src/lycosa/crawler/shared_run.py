@@ -19,7 +19,7 @@ from lycosa.crawler.worker import SHARED_RENEW_S
 from lycosa.errors import CollectionError
 from lycosa.frontier.contract import Frontier, MachineFigures, Machines, suspended
 from lycosa.frontier.postgres.address import SharedCollection, machine_of, name_of
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.repair.replay import CollectionSetup
 

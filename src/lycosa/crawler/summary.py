@@ -13,8 +13,8 @@ from lycosa.config.settings import Mission
 from lycosa.crawler.cluster_status import list_machines
 from lycosa.frontier.contract import EVENTS, Frontier, MachineStatus
 from lycosa.model import STATE_NAMES, State
+from lycosa.output.plain import counted
 from lycosa.output.progress import ProgressLine
-from lycosa.output.wording import counted
 from lycosa.politeness.shared_state import Cell, SharedState
 
 SILENCE_S = 5.0  # without a page and with hosts that must be left alone, people wonder whether anything happens

@@ -40,10 +40,10 @@ from lycosa.frontier.partitions import LeasedPartitions, part_of
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.guidance import LinkScoring
 from lycosa.judge.admission.fetch_rules import HOST_BUDGET, PAGE_LIMIT, ROBOTS_FIRST, FetchRules
+from lycosa.judge.admission.fetch_rules import REASON as HOST_QUOTA
 from lycosa.judge.admission.repetition import CODE as NEAR_DUPLICATES
 from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules
-from lycosa.judge.admission.yield_quota import REASON as HOST_QUOTA
 from lycosa.model import Answer, Batch, Committed, Discovery, HostRow, Outcome, Purpose, State, Target, Verdict
 from lycosa.politeness.disposition import HOST_FAILURES, is_counted
 from lycosa.politeness.foreign_hosts import ForeignHosts

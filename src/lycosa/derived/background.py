@@ -20,8 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.derived.freshness import mark_of
-from lycosa.derived.store import Derived, bring_up_to_date, place_of
+from lycosa.derived.store import Derived, bring_up_to_date, mark_of, place_of
 from lycosa.errors import LycosaError
 
 NICE = 10

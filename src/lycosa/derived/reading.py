@@ -10,8 +10,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa.derived.background import Progress, make_in_background
-from lycosa.derived.freshness import mark_of
-from lycosa.derived.store import Derived, is_fixed, open_derived, place_of, read_meta, translated
+from lycosa.derived.store import Derived, is_fixed, mark_of, open_derived, place_of, read_meta, translated
 from lycosa.errors import BeingMade, CollectionError
 
 #: How long who reads waits for what is being made.

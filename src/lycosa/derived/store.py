@@ -3,6 +3,8 @@
 A `Derived` says what one is called, what it holds and who makes it. It stands beside the collection, or, where nothing
 can be written, in a folder that lasts as long as the program. A file that is damaged, foreign or of another version is
 made anew. `bring_up_to_date` makes it here and now; `reading.py` reads it while a process of low priority does.
+
+Marks are another text when what something was made from has changed; values are kept by them.
 """
 
 from __future__ import annotations
@@ -10,19 +12,58 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 import apsw
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.derived.freshness import mark_of
+from lycosa.collection.reading_source import mark_source
+from lycosa.disk import mark_file
 from lycosa.frontier.sqlite.errors import translate
+
+V = TypeVar("V")
+
+
+def mark_of(folder: Path, files: Iterable[str] = ()) -> str:
+    """The mark of a collection: of what was crawled, of its mission, and of further files of its folder."""
+    return f"{mark_source(folder)} {mark_files(folder, ('lycosa.toml', *files))}"
+
+
+def mark_files(folder: Path, names: Iterable[str]) -> str:
+    """The mark of some files of a folder."""
+    return " ".join(mark_file(folder / name) for name in names)
+
+
+class KeptValues(Generic[V]):
+    """The last few values of something, each kept until its mark is another one."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: dict[Hashable, tuple[object, V]] = {}
+        self._lock = Lock()
+
+    def get(self, key: Hashable, mark: object, make: Callable[[], V]) -> V:
+        """The value that was made for a key at this mark, made now if there is none."""
+        with self._lock:
+            found = self._kept.pop(key, None)
+            if found is not None and found[0] == mark:
+                self._kept[key] = found
+                return found[1]
+        value = make()
+        with self._lock:
+            self._kept.pop(key, None)
+            while len(self._kept) >= self._most:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = mark, value
+        return value
+
 
 _BUSY_MS = 30_000
 #: How long one that makes waits for another one that makes the same.

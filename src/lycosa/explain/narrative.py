@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator
 
 from lycosa.explain.why import Host, PathStep, UrlFate, Why
-from lycosa.output.plain import printable
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted, printable
 from lycosa.reasons import explain
 
 _LABEL = 9  # width of the names in front of each section

@@ -29,8 +29,8 @@ from lycosa.export.definition import (
     export_kind,
 )
 from lycosa.output.destination import check_form, check_place, opened, opened_bytes
+from lycosa.output.plain import counted
 from lycosa.output.table import write
-from lycosa.output.wording import counted
 
 
 class PageOptions(Struct, frozen=True):

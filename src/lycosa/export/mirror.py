@@ -40,7 +40,7 @@ from msgspec import Struct
 
 from lycosa.collection.page_stream import PageStream
 from lycosa.output.export_folder import Listing, Place, open_export_folder
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 # Types of files: one short word (html, pdf, xml…)
 

@@ -28,7 +28,7 @@ from lycosa.disk import make_fault
 from lycosa.errors import UsageError
 from lycosa.output.atomic_file import whole_file
 from lycosa.output.export_folder import ExportFolder, Place, list_as, open_export_folder
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 WaczPath = tuple[Path, int]
 """An archive file and how many of its bytes count: a running crawl may have written more than it committed."""

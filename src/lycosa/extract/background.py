@@ -21,7 +21,7 @@ from typing import TextIO
 import msgspec
 from msgspec import Struct
 
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError
 from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, Order, Tally, make_setup, run_in_steps

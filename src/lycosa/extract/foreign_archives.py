@@ -25,7 +25,7 @@ from lycosa.errors import UsageError
 from lycosa.extract.job_runner import Tally
 from lycosa.extract.messages import ExtractJob, ExtractResult
 from lycosa.frontier.sqlite.extraction_store import ForeignDocument, Label
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 _HEAD_BYTES = 64 * 1024
 #: A file gzipped as a whole is unpacked to disk, unless it grows like a bomb.

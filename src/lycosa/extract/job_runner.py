@@ -33,7 +33,7 @@ from lycosa.frontier.sqlite.extraction_store import (
     ForeignDocument,
     Label,
 )
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.process import interruptible
 
 SHOWN = 10

@@ -39,7 +39,7 @@ from lycosa.extract.messages import (
 )
 from lycosa.extract.pool import AHEAD, BATCH_MAX, IDLE_DEATHS, LOAD_S
 from lycosa.extract.ray_node import RayNode
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.process import die_with_parent
 from lycosa.process.frames import Frames, encode, frame
 from lycosa.version import __version__ as VERSION

@@ -15,7 +15,7 @@ from typing import TextIO
 import msgspec
 from msgspec import Struct
 
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 from lycosa.config.settings import Mission
 from lycosa.config.toml import to_toml
 from lycosa.errors import CollectionError, UsageError
@@ -25,8 +25,8 @@ from lycosa.extract.job_runner import FORK_SERVER, CollectionQueue, Interrupts, 
 from lycosa.extract.quarry_loader import load_quarry, split_mission
 from lycosa.frontier.sqlite.extraction_store import Label
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
+from lycosa.output.plain import counted
 from lycosa.output.progress import ProgressLine
-from lycosa.output.wording import counted
 from lycosa.quarry import has_extract
 
 LOCK = "extract.lock"

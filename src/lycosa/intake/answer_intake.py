@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from lycosa import urls
 from lycosa.archive import unstored_log
-from lycosa.archive.digests import identity_of
+from lycosa.archive.record_bytes import identity_of
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import FetchSettings, Mission
@@ -32,8 +32,8 @@ from lycosa.intake.guidance import GuardedQuarry, LinkScoring
 from lycosa.intake.link_follower import FETCHED, LinkFollower
 from lycosa.intake.page_storage import RENDERED_TYPE, PageStorage, recall_unstored
 from lycosa.intake.revisits import RequestConditions, Revisits
+from lycosa.judge.admission.fetch_rules import make_yield_quota
 from lycosa.judge.admission.rules import Rules
-from lycosa.judge.admission.yield_quota import make_yield_quota
 from lycosa.model import Answer, Link, Outcome, State, Target
 from lycosa.parse import Doc, read
 from lycosa.parse.script_shell import is_script_shell

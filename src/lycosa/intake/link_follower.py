@@ -15,9 +15,8 @@ from lycosa.frontier.contract import Knowledge
 from lycosa.frontier.seen import Seen
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.guidance import GuardedQuarry, LinkScoring
-from lycosa.judge.admission.fetch_rules import NofollowRules
+from lycosa.judge.admission.fetch_rules import NofollowRules, YieldQuota
 from lycosa.judge.admission.rules import Rules
-from lycosa.judge.admission.yield_quota import YieldQuota
 from lycosa.judge.priority.policy import DULL, FIRST_SHARE, SITEMAP, score_of
 from lycosa.model import Answer, Discovery, LastmodHint, Link, State, Target, Verdict
 from lycosa.parse import Doc

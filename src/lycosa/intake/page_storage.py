@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lycosa.archive import unstored_log
-from lycosa.archive.digests import digest_of, identity_of, is_core, is_stamped
+from lycosa.archive.record_bytes import digest_of, identity_of, is_core, is_stamped
 from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import Mission
 from lycosa.fetch.headers import DISTRUSTED, make_validators
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Knowledge
 from lycosa.intake.revisits import Revisits
-from lycosa.judge.admission.storage_rules import make_storage_rules
+from lycosa.judge.admission.fetch_rules import make_storage_rules
 from lycosa.model import (
     Answer,
     ArchivePlace,

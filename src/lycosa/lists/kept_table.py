@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 
 import apsw
 
-from lycosa.derived.freshness import KeptValues
+from lycosa.derived.store import KeptValues
 
 
 class KeptTable:

@@ -85,7 +85,7 @@ class MissionManifest(Struct, frozen=True, kw_only=True):
     #: The struct of its own settings, which stand in the table [NAME] of a mission file: frozen, with a default for
     #: each. The text under each field is its meaning. A field may be a whole table (dict[str, Any]) or a list of
     #: tables (tuple[dict[str, Any], …]), which is kept as it was given, for `check_settings` to check.
-    #: `lycosa.config.mission_settings.read_own` reads them of a mission.
+    #: `lycosa.config.mission_table.read_own` reads them of a mission.
     settings: Reference = ""
     #: A function of (settings, folder) -> its own settings, with what they name in files of this folder put into them:
     #: a collection keeps them whole. It is asked before `check_settings`; UsageError says what is wrong with a file.

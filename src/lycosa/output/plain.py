@@ -1,10 +1,29 @@
-"""Sizes as people read them, and texts without the characters that a terminal, a line or XML cannot hold."""
+"""Plain words for people: counted nouns (`1 page`), sizes, and texts fit for a terminal, a line or XML."""
 
 from __future__ import annotations
 
 import html
 import re
 from xml.sax.saxutils import escape
+
+_VERBS = {"is": "are", "was": "were", "has": "have"}
+
+
+def plural(noun: str) -> str:
+    """The noun for several."""
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return f"{noun}es"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
+
+
+def counted(number: int, noun: str, verb: str = "") -> str:
+    """A number of things, with a verb given in the singular: `is`, `was`, `has`, `fits`."""
+    if number == 1:
+        return f"1 {noun} {verb}".rstrip()
+    return f"{number:,} {plural(noun)} {_VERBS.get(verb, verb.removesuffix('s'))}".rstrip()
+
 
 _XML_UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -18,8 +18,7 @@ import psycopg
 from msgspec.structs import replace
 
 from lycosa.archive.segment_store import SegmentPlace, open_place, open_store, read_places, segment_size, write_places
-from lycosa.collection.folder import is_foreign
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import is_foreign, lock
 from lycosa.collection.reading_source import COPIED, choose_source, find_shared, pin_to_copy
 from lycosa.collection.status import running_crawl
 from lycosa.config.loading import load
@@ -31,7 +30,7 @@ from lycosa.frontier.postgres.address import SharedCollection, machine_of
 from lycosa.frontier.postgres.connection import connect, read_clock, translate
 from lycosa.frontier.postgres.transfer import from_file, refuse_filled, to_file
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 _KEPT = ("record", "extracted", "guest")
 

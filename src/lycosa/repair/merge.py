@@ -21,7 +21,7 @@ import apsw
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 from lycosa.config.loading import LoadedMission, load
 from lycosa.config.setting_docs import describe
 from lycosa.config.settings import Mission
@@ -32,8 +32,8 @@ from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.merge import MergeCounts, merge
 from lycosa.output.atomic_file import SPOOL, refuse_collection_path
-from lycosa.output.wording import counted
-from lycosa.repair.crash_recovery import MERGING, clear_merge
+from lycosa.output.plain import counted
+from lycosa.repair.recovery import MERGING, clear_merge
 
 _NUMBERED = re.compile(r"(.+-)(\d{5,})(\.warc\.gz)")
 _SHOWN = 8  # settings that differ, of each collection

@@ -24,7 +24,7 @@ from lycosa.errors import CollectionError, DiskFull
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import SalvagedRows, salvage
 from lycosa.model import Answer, Discovery, RobotsRow, Target, WarcRow
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.politeness import robots_cache
 from lycosa.process import die_with_parent, log_exception
 from lycosa.repair.replay import ArchiveReplay, CollectionSetup

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.archive.answer_catalogue import AnswerCatalogue, CataloguedAnswer
-from lycosa.archive.digests import digest_of
+from lycosa.archive.record_bytes import digest_of
 from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import LimitSettings, Mission
 from lycosa.fetch.decode import decode

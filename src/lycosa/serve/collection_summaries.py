@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+import apsw
 import msgspec
 from msgspec import Struct
 
@@ -14,12 +19,50 @@ from lycosa.collection import database
 from lycosa.collection.reading_source import find_shared
 from lycosa.collection.status import LastRun, killed_crawl, running_crawl
 from lycosa.config.toml import parse_tables
-from lycosa.derived.freshness import KeptValues, mark_files
+from lycosa.derived.store import KeptValues, mark_files
 from lycosa.errors import CollectionError, Damaged, LycosaError
 from lycosa.model import State
 from lycosa.serve.collection_folders import decode_name, refuse_strange_files
-from lycosa.serve.time_limits import limited_time
 from lycosa.serve.translations import mark
+
+_STEPS = 100_000  # of SQLite between two looks at the clock
+_VALUE_BYTES = 256 << 20
+
+
+class _TimeLimit:
+    def __init__(self, seconds: float) -> None:
+        self.end = time.monotonic() + seconds
+
+    def is_over(self) -> bool:
+        return time.monotonic() > self.end
+
+
+_limit: ContextVar[_TimeLimit | None] = ContextVar("time_limit", default=None)
+
+
+@contextmanager
+def limited_time(seconds: float) -> Iterator[None]:
+    """End statements of databases that are opened in the block when its time is over; what outlives it has more."""
+    limit, outer = _TimeLimit(seconds), _limit.get()
+    if outer is not None:
+        limit.end = min(limit.end, outer.end)
+    token = _limit.set(limit)
+    try:
+        yield
+    finally:
+        limit.end = math.inf
+        _limit.reset(token)
+
+
+def _bind(connection: apsw.Connection) -> None:
+    """Bind a connection that is being opened to the limit that holds now."""
+    if (limit := _limit.get()) is not None:
+        connection.set_progress_handler(limit.is_over, _STEPS)
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, _VALUE_BYTES)
+
+
+apsw.connection_hooks.append(_bind)
+
 
 #: How a crawl ended, by `ended_by` of its report: the state of the collection, and what people should know.
 ENDINGS = {

@@ -19,11 +19,10 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from lycosa.crawler.cluster_status import format_collection_metrics
 from lycosa.errors import LycosaError
 from lycosa.output.prometheus import CONTENT_TYPE
+from lycosa.serve.collection_summaries import limited_time
 from lycosa.serve.crawl_form import check_limit, refuse_risky_mission
 from lycosa.serve.page_request import PageRequest, View, collection_link
-from lycosa.serve.sentences import tell
-from lycosa.serve.templating import render
-from lycosa.serve.time_limits import limited_time
+from lycosa.serve.templating import render, tell
 from lycosa.serve.watched_crawls import LOOK_S, start_crawl, stop_crawl
 
 PING_S = 20.0  # without news, after which a comment keeps the connection

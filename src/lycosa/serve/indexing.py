@@ -27,11 +27,10 @@ from lycosa import urls
 from lycosa.analysis.run import AnalysisOptions
 from lycosa.analysis.search import WORDS, SearchIndex
 from lycosa.collection.collection import Collection
+from lycosa.collection.folder import lock
 from lycosa.collection.graph import InLink
-from lycosa.collection.lock import lock
 from lycosa.derived import background
-from lycosa.derived.freshness import mark_of
-from lycosa.derived.store import bring_up_to_date, place_of, read_meta, translated
+from lycosa.derived.store import bring_up_to_date, mark_of, place_of, read_meta, translated
 from lycosa.errors import BeingMade, CollectionError, Partial
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import schema

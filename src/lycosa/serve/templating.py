@@ -1,4 +1,9 @@
-"""Templates: Jinja with autoescape, and the few functions that all of them use."""
+"""Templates: Jinja with autoescape, the few functions that all of them use, and sentences in another language.
+
+`locale/es/sentences.toml` of the page and of each mission holds the sentences: "It is gone ({code}): {said}." A value
+in braces stays as it is; one whose name begins with `said` is a sentence or a word of its own, and must be known as
+well. An unknown sentence is marked English.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,8 @@ import re
 import shlex
 import time
 from collections.abc import Iterable
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, pass_context
@@ -16,14 +21,80 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from lycosa import reasons
+from lycosa.missions import registry
 from lycosa.output.plain import printable
 from lycosa.serve.collection_folders import decode_name
 from lycosa.serve.collection_summaries import STATES
 from lycosa.serve.crawl_form import SCOPES, SETTINGS
+from lycosa.serve.mission_pages import package_of, pages_of
 from lycosa.serve.page_request import PageRequest, collection_link, twin_path, with_query
-from lycosa.serve.sentences import tell
-from lycosa.serve.translations import Translator
+from lycosa.serve.translations import LANGUAGES, Translator, catalogue, read_sentences
 from lycosa.version import __version__
+
+_CHARACTERS = 2000  # of a sentence that is looked for
+_DEPTH = 4
+_VALUE = re.compile(r"\{(\w+)\}")
+#: With more values in a sentence, the search for them would take long on hostile texts.
+MOST_VALUES = 4
+
+
+class SentenceForm(NamedTuple):
+    """A sentence with places for values, as a pattern, and its form in another language."""
+
+    pattern: re.Pattern[str]
+    told: str
+
+
+class SentenceBook(NamedTuple):
+    """The sentences of a language."""
+
+    whole: dict[str, str]
+    forms: list[SentenceForm]
+
+
+@lru_cache(maxsize=2000)
+def tell(text: str, language: str) -> str | None:
+    """A sentence in a language; None where it is not known there. English is what sentences are written in."""
+    if language == LANGUAGES[0]:
+        return text
+    return _tell(text, _open_book(language), _DEPTH) if len(text) <= _CHARACTERS else None
+
+
+def _tell(text: str, book: SentenceBook, depth: int) -> str | None:
+    if text in book.whole:
+        return book.whole[text]
+    lower = text[:1].lower() + text[1:]
+    if lower in book.whole:  # the beginning of a sentence
+        found = book.whole[lower]
+        return found[:1].upper() + found[1:]
+    for form in book.forms if depth else ():
+        if (match := form.pattern.fullmatch(text)) is not None:
+            values = {
+                name: _tell(value, book, depth - 1) if name.startswith("said") else value
+                for name, value in match.groupdict().items()
+            }
+            if None not in values.values():
+                return form.told.format(**values)
+    return None
+
+
+@cache
+def _open_book(language: str) -> SentenceBook:
+    known = read_sentences(language, "lycosa.serve")
+    for mission in registry.names():
+        for package in dict.fromkeys(package_of(page) for page in pages_of(mission)):
+            known |= read_sentences(language, package)
+    forms = [SentenceForm(_compile(text), told) for text, told in known.items() if _VALUE.search(text)]
+    return SentenceBook(catalogue(language) | known, forms)
+
+
+def _compile(text: str) -> re.Pattern[str]:
+    """A pattern of a sentence: its values may be anything, as short as they can."""
+    parts = _VALUE.split(text)
+    return re.compile(
+        "".join(f"(?P<{part}>.+?)" if nth % 2 else re.escape(part) for nth, part in enumerate(parts)), re.DOTALL
+    )
+
 
 #: What sentences of the core quote for people to type.
 _COMMAND = re.compile(r"`([^`\n]{1,200})`")

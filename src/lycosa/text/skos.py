@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 from lycosa.errors import UsageError
 from lycosa.text.terms import primary
-from lycosa.text.vocabulary import Concept, Group, Vocabulary
+from lycosa.text.thesaurus import Concept, Group, Vocabulary
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad, Store

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from lycosa.errors import UsageError
 from lycosa.text import skos
-from lycosa.text.compiled_thesaurus import SUFFIX, CompiledThesaurus, compile_vocabulary, open_compiled
-from lycosa.text.thesaurus import Thesaurus
+from lycosa.text.thesaurus import SUFFIX, CompiledThesaurus, Thesaurus, compile_vocabulary, open_compiled
 
 #: The thesaurus that is built in, and the default.
 STARTER = "starter"

@@ -7,8 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.intake.revisits import DAY_S, HOUR_S
-from lycosa.judge.admission.revisit_interval import IntervalBounds, Rate, interval, learn
+from lycosa.intake.revisits import DAY_S, HOUR_S, IntervalBounds, Rate, interval, learn
 
 BOUNDS = IntervalBounds(least_s=HOUR_S, most_s=30 * DAY_S, step_s=DAY_S)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lycosa.config.loading import load
-from lycosa.config.mission_settings import read_own
+from lycosa.config.mission_table import read_own
 from lycosa.config.setting_docs import describe, own_table
 from lycosa.config.toml import to_toml
 from lycosa.errors import UsageError

@@ -27,10 +27,9 @@ from lycosa.frontier.postgres.connection import (
     translate,
     writing,
 )
-from lycosa.frontier.postgres.known import PostgresFigures, PostgresKnowledge
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.machines import PostgresMachines, PostgresPermits, PostgresSegments
-from lycosa.frontier.postgres.targets import PostgresSeeds, PostgresTargets
+from lycosa.frontier.postgres.targets import PostgresFigures, PostgresKnowledge, PostgresSeeds, PostgresTargets
 from lycosa.model import Batch, Committed, Discovery, State
 
 

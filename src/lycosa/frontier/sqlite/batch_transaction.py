@@ -14,8 +14,7 @@ from lycosa.frontier.batch_decisions import HINTED, BatchDecisions, KnownUrl, Pa
 from lycosa.frontier.contract import BARRED
 from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.sqlite.connection import Connection
-from lycosa.frontier.sqlite.counters import Counts
-from lycosa.frontier.sqlite.depths import Depths
+from lycosa.frontier.sqlite.counters import Counts, Depths
 from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, PageRow, VisitHistory
 
 _INSERT = """

@@ -18,9 +18,8 @@ from lycosa.frontier.sqlite.batch_transaction import BatchTransaction
 from lycosa.frontier.sqlite.changes import SqliteChanges, SqliteLosses, SqliteRounds
 from lycosa.frontier.sqlite.connection import Session, SqliteFacet, translated
 from lycosa.frontier.sqlite.key_index import MOST
-from lycosa.frontier.sqlite.known import SqliteFigures, SqliteKnowledge, SqliteSegments
 from lycosa.frontier.sqlite.leases import SqliteLeases
-from lycosa.frontier.sqlite.targets import SqliteSeeds, SqliteTargets
+from lycosa.frontier.sqlite.targets import SqliteFigures, SqliteKnowledge, SqliteSeeds, SqliteSegments, SqliteTargets
 from lycosa.model import Batch, Committed
 
 

@@ -25,8 +25,7 @@ from msgspec import Struct
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import UNIFORM
 from lycosa.frontier.sqlite import schema
-from lycosa.frontier.sqlite.counters import Counts, recount
-from lycosa.frontier.sqlite.depths import Depths
+from lycosa.frontier.sqlite.counters import Counts, Depths, recount
 from lycosa.frontier.sqlite.errors import translate
 
 #: What each table needs; a test fails for one that is not listed. "keep": the first collection's; "map": rows of the

@@ -107,7 +107,7 @@ CREATE TABLE lesson (key INTEGER PRIMARY KEY, weight REAL, energy REAL, stamp IN
 CREATE INDEX lesson_stamp ON lesson (stamp);"""
 
 _ROUND_TABLES = """
--- Each time that the collection was gone through. `at` is the clock of the rounds (see rounds.py), `ended` is null
+-- Each time that the collection was gone through. `at` is the clock of the rounds (see `Rounds`), `ended` is null
 -- while it is unfinished, `upto` was the last URL when it began, and up to `opened` it was decided what it visits.
 CREATE TABLE round (
     round INTEGER PRIMARY KEY, at REAL, started REAL, ended REAL, why TEXT DEFAULT '', everything INTEGER DEFAULT 0,

@@ -1,15 +1,23 @@
-"""Fetch rules: every reason not to fetch a target although it is its turn.
+"""Fetch rules: every reason not to fetch a target although it is its turn; and what becomes of a page that was fetched.
 
 A URL was judged when it was found (`rules`); what was not known then is asked here, in one order: whether its host was
 given up, settings that have changed, robots.txt, folders that only repeat themselves, the yield quota, the budget of
 the host, the page limit. `may_fetch` gives the first refusal; `explain` tells a person of each in turn, by the same
 methods.
 
-Nofollow rules: which links are not followed, whatever they lead to.
+Yield quota: how many addresses of a host are fetched, which grows with the quarry found there, up to a ceiling. A host
+without quarry is left when its quota of addresses is spent; each find lets the quota grow, and addresses that it had
+refused come back. What a document cannot do without (links of the quarry's trusted kinds) is never refused. The counts
+are tallies of the host, written with each commit; a host belongs to one worker, so they are exact over restarts and
+with any number of workers, but for requests that are under way when the quota is reached.
 
-A page may forbid it (nofollow), a link may (rel=nofollow), and where only links that leave a host are wanted, those
-that stay on it are not. Another link to the same URL that may be followed is. A sitemap recommends nothing, so its
-nofollow does not count; and the address that a page moves to (refresh) is followed like a redirect.
+Storage rules: whether a page that was read is stored, by its media type and by whether the quarry recognises it. A page
+that is not stored has served when its links are followed.
+
+Nofollow rules: which links are not followed, whatever they lead to. A page may forbid it (nofollow), a link may
+(rel=nofollow), and where only links that leave a host are wanted, those that stay on it are not. Another link to the
+same URL that may be followed is. A sitemap recommends nothing, so its nofollow does not count; and the address that a
+page moves to (refresh) is followed like a redirect.
 """
 
 from __future__ import annotations
@@ -17,10 +25,122 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from lycosa.config.settings import FetchSettings, Mission
-from lycosa.judge.admission.rules import Rules
-from lycosa.judge.admission.yield_quota import INTERNAL, YieldQuota
-from lycosa.model import Link, Target, Verdict
+from lycosa import urls
+from lycosa.config.settings import FetchSettings, LimitSettings, Mission
+from lycosa.errors import UsageError
+from lycosa.judge.admission.rules import Patterns, Rules
+from lycosa.judge.admission.traps import OK, Tallies
+from lycosa.model import Link, Outcome, State, Target, Verdict
+
+TRIED, FOUND = "quota:tried", "quota:found"
+REASON = "host-quota"
+#: A link that stays on its host, where only those that leave it are followed.
+INTERNAL = Verdict(False, "internal-link", 'fetch.follow = "external", and the link stays on its host')
+#: Kinds of links that are no choice of their page.
+_FORCED = frozenset({"refresh", "redirect", "sitemap"})
+
+
+class HostQuota:
+    """The quotas of one worker's hosts."""
+
+    def __init__(self, limits: LimitSettings, tallies: Tallies) -> None:
+        self._limits = limits
+        self._tallies = tallies
+
+    def allowance(self, host: str) -> int:
+        """How many addresses of a host may be fetched by now."""
+        limits = self._limits
+        quota = limits.host_urls + limits.host_urls_growth * self._tallies.count(host, FOUND)
+        return min(quota, limits.host_urls_max) if limits.host_urls_max else quota
+
+    def room(self, host: str) -> int:
+        """How many are left."""
+        return self.allowance(host) - self._tallies.count(host, TRIED)
+
+    def judge(self, host: str) -> Verdict:
+        """Whether one more address may be fetched."""
+        if self.room(host) > 0:
+            return OK
+        tried, found = self._tallies.count(host, TRIED), self._tallies.count(host, FOUND)
+        return Verdict(False, REASON, f"{tried} addresses of {host} were fetched; {found} finds allow no more")
+
+    def try_one(self, host: str) -> None:
+        """Count an address that was fetched, with whatever result."""
+        self._tallies.add(host, TRIED)
+
+    def find_one(self, host: str) -> None:
+        """Count one that was quarry."""
+        self._tallies.add(host, FOUND)
+
+
+class YieldQuota:
+    """What the finds of a mission change in its crawl; made only where a setting asks for it."""
+
+    def __init__(self, mission: Mission, tallies: Tallies, *, trusted_kinds: frozenset[str]) -> None:
+        self._grown: set[str] = set()  # hosts whose quota has grown since the last commit
+        self.external = mission.fetch.follow == "external"
+        self._quota = HostQuota(mission.limits, tallies) if mission.limits.host_urls else None
+        self._free = trusted_kinds | _FORCED
+
+    def refusal(self, target: Target) -> Verdict | None:
+        """Why a target is not fetched although it is its turn."""
+        if self._quota is None or target.round or target.via in self._free:
+            return None
+        verdict = self._quota.judge(target.host)
+        return None if verdict.ok else verdict
+
+    def count(self, outcome: Outcome, target: Target, *, found: bool) -> None:
+        """Count a target whose outcome is known; `found`: it is quarry."""
+        if self._quota is None or outcome.state == State.WAITING or target.round:
+            return
+        self._quota.try_one(target.host)
+        if found:
+            self._quota.find_one(target.host)
+            self._grown.add(target.host)
+
+    def drain_grown(self) -> list[tuple[str, int]]:
+        """Hosts whose quota has grown since the last call, and how many more of their addresses may be fetched."""
+        if self._quota is None or not self._grown:
+            return []
+        hosts, self._grown = self._grown, set()
+        return [(host, room) for host in sorted(hosts) if (room := self._quota.room(host)) > 0]
+
+    def is_internal(self, link: Link, url: str, host: str) -> bool:
+        """Whether a link stays on its host and is not followed for that."""
+        return link.kind not in self._free and urls.host_of(url) == host
+
+
+def make_yield_quota(mission: Mission, tallies: Tallies, *, trusted_kinds: frozenset[str]) -> YieldQuota | None:
+    """None where no setting asks for one."""
+    wanted = mission.limits.host_urls or mission.fetch.follow != "all"
+    return YieldQuota(mission, tallies, trusted_kinds=trusted_kinds) if wanted else None
+
+
+_NOT_QUARRY = Verdict(False, "not-quarry", 'keep.what = "recognised", and the quarry does not recognise it')
+
+
+class StorageRules:
+    """The rules of one mission for what is stored."""
+
+    def __init__(self, mission: Mission) -> None:
+        self._recognised = mission.keep.what == "recognised"
+        self._drop = Patterns(mission.keep.drop, setting="keep.drop") if mission.keep.drop else None
+        if self._recognised and not mission.hunted:
+            raise UsageError('keep.what = "recognised" stores what a quarry recognises, and there is none: set quarry.')
+
+    def judge(self, mime: str, *, kind: str) -> Verdict:
+        """Whether a page of this type is stored; `kind` is what the quarry recognises it as, empty: nothing."""
+        if self._recognised and not kind:
+            return _NOT_QUARRY
+        if self._drop is not None and (pattern := self._drop.find(mime.encode())) is not None:
+            return Verdict(False, "dropped-type", f"the type {mime} matches {pattern!r} of keep.drop")
+        return OK
+
+
+def make_storage_rules(mission: Mission) -> StorageRules | None:
+    """The rules, or None where everything is stored."""
+    return StorageRules(mission) if mission.keep.what != "everything" or mission.keep.drop else None
+
 
 #: No refusal: its robots.txt must be fetched first.
 ROBOTS_FIRST = Verdict(False, "", "its robots.txt is fetched first")

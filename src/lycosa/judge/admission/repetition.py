@@ -34,7 +34,7 @@ from typing import NamedTuple, Protocol
 
 from lycosa.judge.admission.traps import OK, Tallies, find_date, find_session, split
 from lycosa.model import Discovery, State, Target, Verdict
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.text.fingerprint import cut_runs, read_lines, read_numbers
 
 CODE = "trap:near-duplicates"

@@ -22,7 +22,7 @@ from lycosa.errors import UsageError
 from lycosa.judge.admission.repetition import Repetition
 from lycosa.judge.admission.traps import OK, Recall, Tallies, Traps
 from lycosa.model import Target, Verdict
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.urls import file_name, host_of, is_address, normalise
 
 Kind = Literal["free", "domain", "host", "path"]

@@ -19,7 +19,7 @@ import xxhash
 
 from lycosa.config import settings
 from lycosa.model import State, Verdict
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.urls import registered_domain
 
 OK = Verdict(True)

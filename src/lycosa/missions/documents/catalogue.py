@@ -20,10 +20,9 @@ from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.collection.graph import scratch
 from lycosa.collection.records import RecordInfo
-from lycosa.config.mission_settings import read_own
-from lycosa.derived.freshness import KeptValues
+from lycosa.config.mission_table import read_own
 from lycosa.derived.reading import reading
-from lycosa.derived.store import Derived, bring_up_to_date
+from lycosa.derived.store import Derived, KeptValues, bring_up_to_date
 from lycosa.missions.documents.decisions import Corrections, apply_corrections, read_corrections
 from lycosa.missions.documents.evidence.fusion import Fusion
 from lycosa.missions.documents.evidence.site_graph import SiteDocument, build_graph

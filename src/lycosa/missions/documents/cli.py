@@ -130,7 +130,7 @@ def decide(state: str, urls: tuple[str, ...], collection: str, author: str, note
     from lycosa.collection.collection import Collection
     from lycosa.missions.documents.catalogue import open_catalogue
     from lycosa.missions.documents.said_by_people import keep_decision
-    from lycosa.output.wording import counted
+    from lycosa.output.plain import counted
 
     with Collection(collection) as source, open_catalogue(source) as catalogue:
         count = keep_decision(catalogue, urls, author, state, note)

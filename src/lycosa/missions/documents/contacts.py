@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.config.mission_settings import read_own
+from lycosa.config.mission_table import read_own
 from lycosa.errors import UsageError
 from lycosa.missions.documents.catalogue import Catalogue
 from lycosa.missions.documents.decisions import permissions
@@ -21,8 +21,8 @@ from lycosa.missions.documents.names import same_person
 from lycosa.missions.documents.settings import DocumentSettings
 from lycosa.output.destination import opened
 from lycosa.output.export_folder import write_folder
+from lycosa.output.plain import counted
 from lycosa.output.table import write
-from lycosa.output.wording import counted
 from lycosa.text.fold import fold_words
 
 COLUMNS = (

@@ -23,9 +23,8 @@ from rapidfuzz import fuzz
 from lycosa import urls
 from lycosa.errors import UsageError
 from lycosa.missions.documents.names import same_person
-from lycosa.output.plain import printable
+from lycosa.output.plain import counted, printable
 from lycosa.output.table import write
-from lycosa.output.wording import counted
 from lycosa.text.fold import fold_words
 
 SINGLE = ("title", "language", "category", "subcategory")

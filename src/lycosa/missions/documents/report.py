@@ -14,8 +14,7 @@ from lycosa.missions.documents.decisions import permissions
 from lycosa.missions.documents.model import DocumentDescription, Evidence
 from lycosa.output.charts import Bar, draw_bars
 from lycosa.output.html_page import Section, TableLink, table, text, tiles, unfolding
-from lycosa.output.plain import fit_html, printable
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted, fit_html, printable
 
 #: Rows of a table; what is more stands in the exports.
 _ROWS = 2_000

@@ -24,7 +24,7 @@ from lycosa.config.command_options import (
 )
 from lycosa.errors import UsageError
 from lycosa.output.destination import check_place, opened, report_written
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from lycosa.missions.api import Report
 from lycosa.missions.records.database.store import RecordStore, open_store
 from lycosa.missions.records.health import FieldDrop, FieldHealth, find_drops, measure_health, tell_drops
 from lycosa.output.html_page import Section, TableLink, table, text, tiles
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 #: Rows of a table; what is more stands in the exports.
 _ROWS = 2_000

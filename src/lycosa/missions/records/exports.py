@@ -28,7 +28,7 @@ from lycosa.collection.collection import Collection
 from lycosa.export.definition import Host, Kind, Written, export_kind
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.destination import write_parts
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:

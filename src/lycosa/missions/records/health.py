@@ -17,14 +17,14 @@ import msgspec
 from msgspec import Struct, to_builtins
 
 from lycosa.collection.collection import Collection
-from lycosa.config.mission_settings import read_own
+from lycosa.config.mission_table import read_own
 from lycosa.errors import LycosaError
 from lycosa.missions.records.converters import convert
 from lycosa.missions.records.database.store import RecordStore, open_store
 from lycosa.missions.records.learning.learner import Example, learn
 from lycosa.missions.records.learning.places import PageIndex, one_line, run_field
 from lycosa.missions.records.settings import RecordsSettings
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.parse import Doc
 
 #: A drop: at least so many pages, so much less, and so many standard deviations.

@@ -21,8 +21,8 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.config.mission_table import Place
-from lycosa.config.spelling import nearest
 from lycosa.config.toml import find_lines, parse_tables
+from lycosa.config.types import nearest
 from lycosa.errors import UsageError
 from lycosa.missions.records.delivery import MailSettings, WebhookSettings
 from lycosa.missions.records.delivery.message import is_mailbox

@@ -35,7 +35,7 @@ from msgspec import Struct
 from turbohtml import Element
 
 from lycosa.config.mission_table import Place
-from lycosa.config.spelling import nearest
+from lycosa.config.types import nearest
 from lycosa.errors import UsageError
 from lycosa.missions.records.guards import compile_pattern
 from lycosa.missions.records.rules import Rule, RuleMatch, RuleScope, SourceMap, parse_rule

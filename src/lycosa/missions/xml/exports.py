@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.export.definition import ANALYSED, Address, Written, export_kind
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 
 class SchemaOptions(Struct, frozen=True):

@@ -16,8 +16,7 @@ from lycosa.missions.xml.closure import UNCHECKED, quote
 from lycosa.missions.xml.repair import CODES
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
 from lycosa.output.html_page import Section, TableLink, table, text, tiles, unfolding
-from lycosa.output.plain import show_size
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted, show_size
 
 _TOP = 15  # bars
 _ROWS = 200  # of a table

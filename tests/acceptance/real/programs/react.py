@@ -12,7 +12,7 @@ from acceptance.real.articles import make_articles
 from acceptance.real.nginx_server import nginx_over
 from acceptance.real.site import Absent, Site, Truth
 
-from lycosa.render.browser_discovery import find_browser
+from lycosa.render.browser_processes import find_browser
 
 NAME = "react"
 FOLDER = Path("/usr/share/nodejs")

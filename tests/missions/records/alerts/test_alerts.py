@@ -19,7 +19,7 @@ from support.make_collection import make_collection
 from support.webhook_server import webhook_server
 
 from lycosa import Collection
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog
 from lycosa.missions.records.alerts.alert_run import tell_alerts
 from lycosa.missions.records.alerts.difference import Part, as_text

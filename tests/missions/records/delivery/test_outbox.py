@@ -200,7 +200,7 @@ def test_a_repetition_after_a_kill_has_the_same_id(outbox: Outbox, tmp_path: Pat
 
 def test_two_senders_at_once_send_one_mail(outbox: Outbox, tmp_path: Path) -> None:
     """Who comes second leaves the messages to the first, and says so."""
-    from lycosa.collection.lock import lock
+    from lycosa.collection.folder import lock
 
     outbox.put([mail()])
     with mail_server() as (mailbox, port):

@@ -10,7 +10,7 @@ import pytest
 from support.command_line import run
 from support.record_stores import NASTY, filled_store, make_article
 
-from lycosa.render.browser_discovery import find_browser
+from lycosa.render.browser_processes import find_browser
 
 SEAT = find_browser()
 pytestmark = pytest.mark.skipif(bool(SEAT.missing), reason=f"no browser: {SEAT.missing}")

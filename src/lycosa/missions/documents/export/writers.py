@@ -16,7 +16,7 @@ from lycosa.collection.collection import Collection
 from lycosa.export.definition import Form, Host, Kind, NoOptions, Raw, Written, export_kind
 from lycosa.output.destination import opened, write_parts
 from lycosa.output.export_folder import write_folder
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 if TYPE_CHECKING:
     from lycosa.missions.documents.catalogue import Catalogue

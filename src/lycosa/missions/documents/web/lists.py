@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from lycosa.collection.collection import Collection
-from lycosa.derived.freshness import mark_files
+from lycosa.derived.store import mark_files
 from lycosa.lists.definition import ListCondition, OpenTable, TableList
 from lycosa.lists.kept_table import KeptTable
 from lycosa.lists.table_query import TableQuery

@@ -19,7 +19,7 @@ from msgspec import Struct, structs
 
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier.sqlite.errors import translate
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 NAME = "checks.db"
 _VERSION = 1

@@ -35,7 +35,7 @@ from lycosa.missions.geo.model import Description
 from lycosa.missions.geo.recognise.answers import EXCEPTION_ROOTS, ExceptionReport, read_exception_report
 from lycosa.missions.geo.recognise.endpoint_inference import description_url
 from lycosa.model import RobotsRow
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.parse import Doc, read
 from lycosa.politeness.single_requests import Reply, SingleRequests
 

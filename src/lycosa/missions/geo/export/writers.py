@@ -17,8 +17,8 @@ from lycosa.errors import UsageError
 from lycosa.export.definition import Form, Host, Kind, Raw, State, Written, export_kind
 from lycosa.output.destination import opened, write_parts
 from lycosa.output.export_folder import write_folder
+from lycosa.output.plain import counted
 from lycosa.output.table import write
-from lycosa.output.wording import counted
 from lycosa.urls import host_pattern
 
 if TYPE_CHECKING:

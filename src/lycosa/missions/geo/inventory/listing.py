@@ -22,7 +22,7 @@ from lycosa.missions.geo.inventory import service_state
 from lycosa.missions.geo.inventory.identity import endpoint_key
 from lycosa.missions.geo.inventory.inventory import QUARRY, Layer, ServiceEntry, ServiceInventory, date_of
 from lycosa.missions.geo.model import TYPES
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 Cell = str | int | float | None
 

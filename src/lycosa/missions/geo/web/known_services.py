@@ -13,9 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
-from lycosa.derived.freshness import KeptValues, mark_files, mark_of
 from lycosa.derived.reading import reading
-from lycosa.derived.store import Derived, write_meta, write_transaction
+from lycosa.derived.store import Derived, KeptValues, mark_files, mark_of, write_meta, write_transaction
 from lycosa.missions.geo.check.check_history import last_outcomes
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry, ServiceInventory
 from lycosa.missions.geo.model import LayerItem, Service

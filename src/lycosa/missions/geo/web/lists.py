@@ -12,8 +12,8 @@ import apsw
 import msgspec
 from msgspec import Struct, structs
 
-from lycosa.derived.freshness import mark_files
 from lycosa.derived.reading import reading
+from lycosa.derived.store import mark_files
 from lycosa.lists.definition import ListCondition, OpenTable, TableList
 from lycosa.lists.table_query import TableQuery
 from lycosa.missions.geo.bounds import Box

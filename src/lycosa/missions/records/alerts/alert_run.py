@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from lycosa import clock
 from lycosa.collection.collection import Collection
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 from lycosa.errors import LycosaError
 from lycosa.missions.records.alerts.alert_log import AlertItem, AlertLog, Cursor, ShownDifference
 from lycosa.missions.records.alerts.difference import Part, as_html, as_markdown, as_text
@@ -25,7 +25,7 @@ from lycosa.missions.records.delivery import DeliveryReport, Message, Outbox
 from lycosa.missions.records.readers import Reader, ReadersFile, load_readers
 from lycosa.missions.records.reports.feed import FeedEntry, read_feed, write_feed
 from lycosa.output.atomic_file import whole_file
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 #: Items that one mail shows, and one call of a webhook carries.
 _MAX_SHOWN = 50

@@ -11,8 +11,7 @@ import click
 from lycosa.config.command_options import collection_option, format_option, output_option
 from lycosa.errors import Partial, UsageError
 from lycosa.output.destination import opened
-from lycosa.output.plain import printable
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted, printable
 
 if TYPE_CHECKING:
     from lycosa.missions.records.alerts.alert_log import AlertItem

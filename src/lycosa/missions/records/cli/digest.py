@@ -14,7 +14,7 @@ from lycosa import clock
 from lycosa.config.command_options import collection_option, refuse_empty_name
 from lycosa.errors import Partial, UsageError
 from lycosa.output.destination import check_ending, report_written
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 if TYPE_CHECKING:
     from lycosa.missions.records.readers import Reader, ReadersFile

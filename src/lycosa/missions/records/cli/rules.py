@@ -15,8 +15,7 @@ from lycosa import urls
 from lycosa.config.command_options import load_command_line, output_option, request_options, text_form_option
 from lycosa.errors import Partial, UsageError
 from lycosa.output.destination import check_ending, opened, report_written
-from lycosa.output.plain import printable
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted, printable
 
 if TYPE_CHECKING:
     from lycosa.config.settings import Mission

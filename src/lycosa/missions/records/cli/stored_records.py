@@ -6,7 +6,7 @@ import click
 
 from lycosa.config.command_options import collection_option, format_option, output_option
 from lycosa.output.destination import opened
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 
 @click.command(short_help="Tell on how many pages each field of the records is found.")

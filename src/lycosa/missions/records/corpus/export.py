@@ -35,8 +35,8 @@ from lycosa.missions.records.corpus.page_reader import CorpusPages, ReadPage
 from lycosa.missions.records.corpus.scratch import CorpusDocument, Scratch
 from lycosa.output.destination import opened_bytes
 from lycosa.output.export_folder import ExportFolder, list_as, open_export_folder
+from lycosa.output.plain import counted
 from lycosa.output.progress import ProgressLine
-from lycosa.output.wording import counted
 from lycosa.text.fingerprint import make_fingerprint
 
 LEAST_WORDS = 50

@@ -26,7 +26,7 @@ from lycosa.missions.records.corpus.options import LabelledOptions
 from lycosa.missions.records.learning.places import PageIndex, ValuePlace, one_line
 from lycosa.missions.records.rules import SourceMap
 from lycosa.output.export_folder import ExportFolder, list_as, open_export_folder
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.parse import Doc, charset, read
 
 #: Larger pages teach nothing.

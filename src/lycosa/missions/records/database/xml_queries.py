@@ -23,8 +23,8 @@ from lycosa.extras import need
 from lycosa.missions.records.database.model import StoredRecord
 from lycosa.missions.records.database.record_xml import record_xml, xml_parts
 from lycosa.missions.records.database.store import RecordStore, open_store
+from lycosa.output.plain import counted
 from lycosa.output.table import Value
-from lycosa.output.wording import counted
 from lycosa.process import apart
 from lycosa.process.limits import Limits
 

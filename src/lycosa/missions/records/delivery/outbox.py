@@ -18,11 +18,11 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import clock
-from lycosa.collection.lock import lock
+from lycosa.collection.folder import lock
 from lycosa.errors import CollectionError
 from lycosa.missions.records.delivery.channels import MailServer, Webhooks
 from lycosa.missions.records.delivery.message import Delivery, MailSettings, Message, WebhookSettings
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 _VERSION = 1
 _TABLES = """

@@ -19,7 +19,7 @@ from lycosa.config.fields import dotted, quoted
 from lycosa.errors import UsageError
 from lycosa.missions.records.learning.candidates import Candidate, candidates
 from lycosa.missions.records.learning.places import FieldRule, PageIndex, run, run_field
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.parse import Doc
 
 #: So many candidates are combined when none holds alone.

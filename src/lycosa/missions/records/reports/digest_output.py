@@ -21,7 +21,7 @@ from lycosa.missions.records.readers import ReadersFile, load_readers
 from lycosa.missions.records.reports.digest import Digest, DigestStore, view_record
 from lycosa.missions.records.reports.feed import FeedEntry, entry_id, write_feed
 from lycosa.missions.records.reports.report_file import ReportFile, load_report
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 
 #: Entries of a feed: new ones push the oldest out.
 MAX_ENTRIES = 200

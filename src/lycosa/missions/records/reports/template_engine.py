@@ -24,7 +24,7 @@ from markupsafe import Markup
 from lycosa.errors import UsageError
 from lycosa.missions.records.field_roles import clean_text
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.process import apart
 from lycosa.process.limits import Limits
 

@@ -29,7 +29,7 @@ from lycosa.missions.records.field_roles import UNSPACED, Roles, as_texts
 from lycosa.text import terms
 from lycosa.text.fingerprint import hash_text
 from lycosa.text.fold import fold
-from lycosa.text.stopwords import STOP_WORDS
+from lycosa.text.terms import STOP_WORDS
 
 #: Characters that are looked at: a story is told at its beginning.
 MAX_CHARS = 3_000

@@ -26,7 +26,7 @@ from lycosa.missions.records.stories.catalogue import (
 from lycosa.missions.records.stories.features import read_features
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
 from lycosa.output.html_page import Section, TableLink, table, text, tiles, write_page
-from lycosa.output.wording import counted
+from lycosa.output.plain import counted
 from lycosa.text.fold import fold
 
 #: Stories that a query may bring together.

@@ -20,9 +20,8 @@ from lycosa.missions.records.stories.catalogue import (
     stories,
 )
 from lycosa.output.destination import opened
-from lycosa.output.plain import printable
+from lycosa.output.plain import counted, printable
 from lycosa.output.table import Value, write
-from lycosa.output.wording import counted
 
 _COLUMNS = ("story", "records", "hosts", "first", "last", "title", "media")
 _MEMBER_COLUMNS = (

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, to_builtins
 
 from lycosa.collection.collection import Collection
-from lycosa.config.mission_settings import read_own
+from lycosa.config.mission_table import read_own
 from lycosa.errors import LycosaError
 from lycosa.missions.records.alerts.difference import Part, diff_values
 from lycosa.missions.records.database import RecordStore, StoredRecord
