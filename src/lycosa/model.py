@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 
 class State(IntEnum):
@@ -213,6 +214,11 @@ class PageRow(Struct, gc=False):
     length: int = 0
     rendered: bool = False  # the page is stored as its scripts made it
     links: bytes = b""  # link_codec.pack of [(url, anchor, accepted)]
+
+    @property
+    def columns(self) -> tuple[object, ...]:
+        """What its row of the table `page` holds, in the order of the columns: all but the links."""
+        return astuple(self)[:-1]
 
 
 class UnstoredPage(Struct, gc=False):

@@ -9,10 +9,9 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import TextIO
 
 import msgspec
 from msgspec import Struct
@@ -22,7 +21,7 @@ from lycosa.analysis.analysis_main import WorkerOptions
 from lycosa.analysis.analyzer import Analyzer, Fact, Task
 from lycosa.analysis.collectors import check_clusters, sort_documents
 from lycosa.analysis.plan import PHASES, AnalysisPlan
-from lycosa.analysis.store import COLUMNS, Place, Store
+from lycosa.analysis.store import COLUMNS, PageStore, Place, Store
 from lycosa.collection.collection import Collection
 from lycosa.collection.folder import lock
 from lycosa.collection.reading_source import mark_source
@@ -209,34 +208,6 @@ def run_queues(
             progress.clear()
             executor.close()
     return tally
-
-
-class PageStore(Protocol):
-    """The pages that were looked at, with the findings about each."""
-
-    def undone(self, places: Iterable[Place], version: str) -> list[Place]:
-        """Those that were not looked at yet with this content, or only by another version."""
-
-    def count_done(self, version: str) -> int:
-        """How many were looked at by this version."""
-
-    def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
-        """Store the outcome of a page, within a transaction; `items` are records as JSON."""
-
-    def numbers(self) -> Iterable[int]:
-        """The pages that were looked at."""
-
-    def drop(self, numbers: Iterable[int]) -> None:
-        """Forget pages; within a transaction."""
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """A transaction: everything in the block is written, or nothing."""
-
-    def set_meta(self, key: str, value: object) -> None:
-        """Store a value of the whole database."""
-
-    def meta(self, key: str) -> object:
-        """The value that was stored under this name, or None."""
 
 
 class AnalysisQueue:

@@ -10,7 +10,6 @@ import math
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,7 +22,7 @@ from lycosa.analysis.analysis_main import WorkerOptions
 from lycosa.analysis.analyzer import Analyzer, Case
 from lycosa.analysis.archive_members import ArchiveMembers
 from lycosa.analysis.run import AnalysisOptions, AnalysisQueue, AnalysisTally, run_queues
-from lycosa.analysis.store import Place
+from lycosa.analysis.store import PageStore, Place
 from lycosa.analysis.word_index import Words, read_words
 from lycosa.collection.collection import Collection
 from lycosa.derived.store import Derived, open_derived, place_of, translated
@@ -72,7 +71,7 @@ class Question(NamedTuple):
     kinds: tuple[str, ...] = ()  # that were asked for
 
 
-class SearchIndex:
+class SearchIndex(PageStore):
     """The index of one collection; `update` brings it up to date, `search` asks it."""
 
     def __init__(self, collection: Collection, analyzer: Analyzer, *, place: Path | None = None) -> None:
@@ -83,9 +82,6 @@ class SearchIndex:
         self.path = place / WORDS.name
         self.db = open_derived(WORDS, place)
         self._members = ArchiveMembers(analyzer)
-
-    def close(self) -> None:
-        self.db.close()
 
     # Updating
 
@@ -101,15 +97,6 @@ class SearchIndex:
             queue.finish()
         return tally
 
-    def set_meta(self, key: str, value: object) -> None:
-        """Store a value of the whole index."""
-        with self.transaction():
-            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
-    def meta(self, key: str) -> object:
-        """The value that was stored under this name, or None."""
-        return self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
-
     def undone(self, places: Iterable[Place], version: str) -> list[Place]:
         """Pages that are not in the index as they are now."""
         places = list(places)
@@ -122,15 +109,6 @@ class SearchIndex:
         """How many pages are in the index."""
         sql = "SELECT count(*) FROM page WHERE version = ? AND outcome <> 'strike'"
         return int(self.db.execute(sql, (version,)).get)
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """A transaction: everything in the block is written, or nothing."""
-        return self._transaction()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with translated(self.path), self.db:
-            yield
 
     def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
         """Replace the words of a page; within a transaction."""
@@ -149,16 +127,6 @@ class SearchIndex:
             sql = "INSERT INTO word (rowid, title, text, names, url) VALUES (?, ?, ?, ?, ?)"
             self.db.execute(sql, (number, *map(fold, (words.title, words.text, words.names, words.url))))
             self.db.executemany("INSERT INTO space VALUES (?, ?)", [(number, space) for space in words.spaces])
-
-    def numbers(self) -> Iterator[int]:
-        """The pages that are in the index."""
-        return (row[0] for row in self.db.execute("SELECT n FROM page ORDER BY n"))
-
-    def drop(self, numbers: Iterable[int]) -> None:
-        """Forget pages; within a transaction."""
-        for n in numbers:
-            self.db.execute("DELETE FROM page WHERE n = ?", (n,))
-            self._drop_documents(n)
 
     def _drop_documents(self, n: int) -> None:
         for (number,) in self.db.execute("SELECT id FROM doc WHERE n = ?", (n,)).fetchall():

@@ -6,6 +6,7 @@ Everything in it can be made again from the archive: it may be deleted at any ti
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,8 +83,68 @@ class Place(Struct, frozen=True, gc=False):
     strikes: int = 0
 
 
-class Store:
-    """The database of one collection's analysis, on a connection of its own."""
+class PageStore(ABC):
+    """The pages that were looked at, with the findings about each: a database on a connection of its own."""
+
+    path: Path
+    db: apsw.Connection
+
+    def close(self) -> None:
+        self.db.close()
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a statement."""
+        with translated(self.path):
+            yield from self.db.execute(sql, values)
+
+    def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """The first value of a statement, or None."""
+        with translated(self.path):
+            return self.db.execute(sql, values).get
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A transaction: everything in the block is written, or nothing."""
+        with translated(self.path), self.db:
+            yield
+
+    def meta(self, key: str) -> object:
+        """The value that was stored under this name, or None."""
+        return self.value("SELECT value FROM meta WHERE key = ?", (key,))
+
+    def set_meta(self, key: str, value: object) -> None:
+        """Store a value of the whole database."""
+        with self.transaction():
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def numbers(self) -> Iterator[int]:
+        """The pages that were looked at."""
+        return (row[0] for row in self.rows("SELECT n FROM page ORDER BY n"))
+
+    def drop(self, numbers: Iterable[int]) -> None:
+        """Forget pages and their documents; within a transaction."""
+        for n in numbers:
+            self.db.execute("DELETE FROM page WHERE n = ?", (n,))
+            self._drop_documents(n)
+
+    @abstractmethod
+    def undone(self, places: Iterable[Place], version: str) -> list[Place]:
+        """Those that were not looked at yet with this content, or only by another version."""
+
+    @abstractmethod
+    def count_done(self, version: str) -> int:
+        """How many were looked at by this version."""
+
+    @abstractmethod
+    def put(self, place: Place, version: str, *, outcome: str, error: str, items: Sequence[str]) -> None:
+        """Store the outcome of a page, within a transaction; `items` are records as JSON."""
+
+    @abstractmethod
+    def _drop_documents(self, n: int) -> None: ...
+
+
+class Store(PageStore):
+    """The database of one collection's analysis."""
 
     def __init__(self, folder: Path, analyzer: Analyzer) -> None:
         """The database is made anew for another analyzer, or for other columns or tables of it."""
@@ -110,25 +171,6 @@ class Store:
         if not db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").get:
             return False
         return bool(db.execute("SELECT value FROM meta WHERE key = 'mark'").get == self._signature)
-
-    def close(self) -> None:
-        self.db.close()
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of a statement."""
-        with translated(self.path):
-            yield from self.db.execute(sql, values)
-
-    def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
-        """The first value of a statement, or None."""
-        with translated(self.path):
-            return self.db.execute(sql, values).get
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """A transaction: everything in the block is written, or nothing."""
-        with translated(self.path), self.db:
-            yield
 
     # Which pages are done
 
@@ -165,16 +207,6 @@ class Store:
         with self.transaction():
             self.db.execute(f"UPDATE page SET outcome = 'due', strikes = 0{aside}")
             self.db.execute("DELETE FROM meta WHERE key = 'seen'")
-
-    def numbers(self) -> Iterator[int]:
-        """The pages that were looked at."""
-        return (row[0] for row in self.rows("SELECT n FROM page ORDER BY n"))
-
-    def drop(self, numbers: Iterable[int]) -> None:
-        """Forget pages and their documents; within a transaction."""
-        for n in numbers:
-            self.db.execute("DELETE FROM page WHERE n = ?", (n,))
-            self._drop_documents(n)
 
     def _drop_documents(self, n: int) -> None:
         ids = [row[0] for row in self.db.execute("SELECT id FROM document WHERE n = ?", (n,))]
@@ -242,15 +274,6 @@ class Store:
                 ((task.stage, task.subject, task.document) for task in tasks),
             )
         return int(self.value("SELECT count(*) FROM task"))
-
-    def meta(self, key: str) -> object:
-        """The value that was stored under this name, or None."""
-        return self.value("SELECT value FROM meta WHERE key = ?", (key,))
-
-    def set_meta(self, key: str, value: object) -> None:
-        """Store a value of the whole database."""
-        with self.transaction():
-            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
 def _resolve(href: str, base: str) -> str:

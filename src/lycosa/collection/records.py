@@ -61,43 +61,13 @@ class RecordInfo(NamedTuple):
     pages: tuple[str, ...]  # every page with this content, `url` first
 
 
-class _Line(Struct):
-    """One record as a line of JSON."""
-
-    url: str
-    kind: str
-    data: Raw
-    mission: str
-    quarry: str
-    version: str
-    fetched: str | None
-    warc: str
-    offset: int
-    digest: str
-    pages: tuple[str, ...]
-
-
 def list_records(source: apsw.Connection, wanted: RecordFilter) -> Iterator[RecordInfo]:
     """The records of the pages as they are now, in the order in which the pages were found."""
     twins = _twins(source)
-    for row in _rows(source, wanted):
-        url, kind, data, mission, quarry, version, at, warc, offset, digest = row
+    for url, kind, data, mission, quarry, version, at, warc, offset, digest in _rows(source, wanted):
         fetched = datetime.fromtimestamp(at, UTC) if at else None
-        pages = (url, *twins.get(digest, ()))
-        fields = msgspec.json.decode(data)
-        yield RecordInfo(
-            url=url,
-            kind=kind,
-            data=fields,
-            mission=mission,
-            quarry=quarry,
-            version=version,
-            fetched=fetched,
-            warc=warc,
-            offset=offset,
-            digest=digest,
-            pages=pages,
-        )
+        origin = (mission, quarry, version, fetched, warc, offset, digest)
+        yield RecordInfo(url, kind, msgspec.json.decode(data), *origin, (url, *twins.get(digest, ())))
 
 
 def write_records(
@@ -119,22 +89,10 @@ def write_records(
 
 def _write_lines(source: apsw.Connection, out: TextIO, wanted: RecordFilter) -> int:
     twins, count, shown = _twins(source), 0, out.isatty()
-    for row in _rows(source, wanted):
-        url, kind, data, mission, quarry, version, at, warc, offset, digest = row
-        line = _Line(
-            url=url,
-            kind=kind,
-            data=Raw(data.encode()),
-            mission=mission,
-            quarry=quarry,
-            version=version,
-            fetched=_date(at),
-            warc=warc,
-            offset=offset,
-            digest=digest,
-            pages=(url, *twins.get(digest, ())),
-        )
-        text = _to_json(line).decode()
+    for url, kind, data, mission, quarry, version, at, warc, offset, digest in _rows(source, wanted):
+        origin = (mission, quarry, version, _date(at), warc, offset, digest)
+        values = (url, kind, Raw(data.encode()), *origin, (url, *twins.get(digest, ())))
+        text = _to_json(dict(zip(RecordInfo._fields, values, strict=True))).decode()
         out.write((printable(text) if shown else text) + "\n")
         count += 1
     return count

@@ -6,7 +6,6 @@ It fetches and parses nothing, so a page that crashes a native library costs one
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import signal
 import time
@@ -24,6 +23,7 @@ from lycosa.errors import Damaged, DiskFull
 from lycosa.frontier.contract import Frontier
 from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.process import die_with_parent, interruptible
+from lycosa.process.limits import resident_bytes
 
 LOOK_S = 1.0
 _SHARE = 20  # the reserve is at most this part of the disk: a small one would never have room
@@ -277,7 +277,7 @@ class Supervisor:
         """A worker that outgrows its memory ends alone, before the machine runs out of it."""
         limit = self.mission.limits.memory_bytes
         for pid in self._pids if limit else ():
-            if _resident_bytes(pid) > limit:
+            if resident_bytes(pid) > limit:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
@@ -293,12 +293,3 @@ class Supervisor:
         if self._interrupts == 1:
             self._progress.say("Finishing what is under way; Ctrl-C again stops at once.")
         self._end("interrupt")
-
-
-def _resident_bytes(pid: int) -> int:
-    """The memory that a process holds; 0 where the system does not tell."""
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            return int(file.read().split()[1]) * mmap.PAGESIZE
-    except (OSError, IndexError, ValueError):
-        return 0

@@ -79,9 +79,7 @@ class TableQuery(ListQuery):
 
     def _count_facet(self, name: str) -> ListFacet:
         if name in self.one.many:
-            where, values = join_conditions(
-                self._fit_single(), self._fit_words(), self._fit_conditions(), self._fit_many(name)
-            )
+            where, values = self._fit_all(name)
             sql = f"""SELECT value, count(*) FROM ({self.one.many[name]}) AS part
                       WHERE part.n IN (SELECT item.n FROM {self.one.items} AS item WHERE {where})"""
         elif name in self.one.wide:
@@ -157,9 +155,7 @@ class TableQuery(ListQuery):
         """Numbers with their keys, in the order that was asked for."""
         key = self._column(self._sorted_by) if self._sorted_by else "item.n"
         way, sign = ("DESC", "<") if self._descends else ("", ">")
-        where, values = join_conditions(
-            self._fit_single(), self._fit_words(), self._fit_conditions(), self._fit_many("")
-        )
+        where, values = self._fit_all("")
         if after is not None:
             where, values = f"{where} AND ({key}, item.n) {sign} (?, ?)", [*values, *after[0]]
         sql = f"""SELECT item.n, {key} FROM {self.one.items} AS item WHERE {where}

@@ -370,27 +370,7 @@ class PostgresBatch(BatchDecisions):
             if packed:
                 links[n] = (part, n, number, packed)
             if page is not None:
-                pages[n] = (
-                    part,
-                    n,
-                    number,
-                    page.fetched_at,
-                    page.status,
-                    page.mime,
-                    page.charset,
-                    page.title,
-                    page.language,
-                    page.kind,
-                    page.size,
-                    page.digest,
-                    page.etag,
-                    page.last_modified,
-                    page.server_date,
-                    page.warc,
-                    page.offset,
-                    page.length,
-                    page.rendered,
-                )
+                pages[n] = (part, n, number, *page.columns)
         if pages:
             self._connection.send(_PAGES, _columns([pages[n] for n in sorted(pages)]))
         if links:

@@ -321,29 +321,7 @@ class BatchTransaction(BatchDecisions):
         round_number = self._connection.round
         self._db.executemany(
             _PAGE,
-            (
-                (
-                    n,
-                    round_number,
-                    page.fetched_at,
-                    page.status,
-                    page.mime,
-                    page.charset,
-                    page.title,
-                    page.language,
-                    page.kind,
-                    page.size,
-                    page.digest,
-                    page.etag,
-                    page.last_modified,
-                    page.server_date,
-                    page.warc,
-                    page.offset,
-                    page.length,
-                    page.rendered,
-                )
-                for n, page in pages
-            ),
+            ((n, round_number, *page.columns) for n, page in pages),
         )
         self._db.executemany(_LINK, ((n, round_number, page.links) for n, page in pages if page.links))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from lycosa.collection.collection import Collection
 from lycosa.missions.documents.catalogue import shown_catalogue
@@ -142,18 +143,7 @@ def _shown(
         field=field,
         value=value,
         confidence=confidence,
-        evidence=tuple(
-            ShownEvidence(
-                source=each.source,
-                rule=each.rule,
-                url=each.url,
-                page=each.page,
-                quote=each.quote,
-                distance=each.distance,
-                box=each.box,
-            )
-            for each in proofs
-        ),
+        evidence=tuple(ShownEvidence(**asdict(each)) for each in proofs),
         note=note,
         is_corrected=any(each.source == "correction" for each in proofs),
     )

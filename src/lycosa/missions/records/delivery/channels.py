@@ -18,7 +18,6 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -84,9 +83,7 @@ class MailServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def send(self, message: Message, *, queued_at: float) -> Delivery:
@@ -259,9 +256,7 @@ class Webhooks:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._curl.close()
 
     def send(self, message: Message, *, queued_at: float) -> Delivery:
