@@ -187,7 +187,7 @@ def test_its_pages_are_shown_by_functions_or_lists(manifest: MissionManifest) ->
 @pytest.mark.parametrize(
     ("missions", "quarries", "search"),
     [
-        (["geo", "xml", "documents", "records"], "Geo Xml Documents Articles", "False"),
+        (["geo", "xml", "documents", "records"], "Geo Xml Documents Records", "False"),
         (["geo", "feeds"], "Geo Feeds", "True"),
     ],
 )

@@ -11,10 +11,8 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
 
 import msgspec
-from msgspec import Struct
 
 from lycosa.analysis import analysis_main
 from lycosa.analysis.analysis_main import WorkerOptions
@@ -29,6 +27,7 @@ from lycosa.extract.executor import open_executor
 from lycosa.extract.job_runner import SHOWN, Interrupts, JobQueue, Order, Tally, make_setup, run_jobs
 from lycosa.extract.messages import ExtractJob, ExtractResult
 from lycosa.extract.quarry_loader import find_name
+from lycosa.extract.run import ExtractOptions
 from lycosa.frontier.sqlite import schema
 from lycosa.output.progress import ProgressLine
 
@@ -60,16 +59,10 @@ _FAILED = "outcome = 'done' AND error <> ''"
 _decode_facts = msgspec.json.Decoder(dict[str, Fact]).decode
 
 
-class AnalysisOptions(Struct, frozen=True):
+class AnalysisOptions(ExtractOptions, frozen=True):
     """How an analysis is run."""
 
     plan: AnalysisPlan = AnalysisPlan()
-    workers: int = 0  # 0: one per processor
-    on: str = ""  # ray or ray://HOST:PORT; empty: processes of this machine
-    again: bool = False
-    retry: bool = False
-    quiet: bool = False
-    output: TextIO | None = None  # where progress goes; None: standard error
 
 
 class AnalysisTally(Tally):

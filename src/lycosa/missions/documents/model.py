@@ -88,15 +88,13 @@ class CitedWork(Struct, frozen=True, omit_defaults=True):
     doi: str = ""
 
 
-class DocumentFacts(Struct, frozen=True, omit_defaults=True):
-    """What a document says of itself."""
+class DocumentValues(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a document says of itself, and what is known of it after everything was weighed."""
 
     format: str  # "pdf", "docx"…
     kind: Finding
     pages: int = 0
     language: Finding | None = None
-    titles: tuple[Finding, ...] = ()  # best first
-    people: tuple[Person, ...] = ()  # of every role, in the order of the document
     affiliations: tuple[Finding, ...] = ()
     emails: tuple[Finding, ...] = ()
     abstract: Finding | None = None
@@ -105,11 +103,18 @@ class DocumentFacts(Struct, frozen=True, omit_defaults=True):
     doi: str = ""
     year: str = ""
     rights: tuple[Finding, ...] = ()
-    metadata: dict[str, str] = {}  # embedded: title, author, subject, keywords, rights, creator…
     head: str = ""  # the text of its first pages, in which names of others are looked for
+    problem: str = ""  # what could not be read, and why
+
+
+class DocumentFacts(DocumentValues, frozen=True, omit_defaults=True, kw_only=True):
+    """What a document says of itself."""
+
+    titles: tuple[Finding, ...] = ()  # best first
+    people: tuple[Person, ...] = ()  # of every role, in the order of the document
+    metadata: dict[str, str] = {}  # embedded: title, author, subject, keywords, rights, creator…
     tail: str = ""  # the text of its last two pages
     scanned: bool = False  # its pages are pictures
-    problem: str = ""  # what could not be read, and why
 
 
 class DocumentLink(Struct, frozen=True, omit_defaults=True):
@@ -154,33 +159,19 @@ class Author(Struct, frozen=True, omit_defaults=True):
     evidence: tuple[Evidence, ...] = ()
 
 
-class DocumentDescription(Struct, frozen=True, omit_defaults=True):
+class DocumentDescription(DocumentValues, frozen=True, omit_defaults=True, kw_only=True):
     """What is known of a document after everything was weighed."""
 
     url: str
-    format: str
-    kind: Finding
     wanted: bool = True
     category: str = ""
     subcategory: str = ""
-    pages: int = 0
     title: Finding | None = None
     authors: tuple[Author, ...] = ()
     contributors: tuple[Person, ...] = ()  # directors, teachers, juries: not to be asked
-    affiliations: tuple[Finding, ...] = ()
-    emails: tuple[Finding, ...] = ()
-    language: Finding | None = None
-    abstract: Finding | None = None
-    keywords: tuple[Finding, ...] = ()
-    references: tuple[CitedWork, ...] = ()
-    doi: str = ""
-    year: str = ""
-    rights: tuple[Finding, ...] = ()
     linked_from: tuple[str, ...] = ()
     fetched: str = ""  # when, in ISO form
-    head: str = ""  # the beginning of its text
     confidence: float = 0.0  # of title and authors, the lower of both
-    problem: str = ""
 
 
 class KnownPerson(Struct, frozen=True, omit_defaults=True):

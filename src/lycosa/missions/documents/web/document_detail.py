@@ -19,7 +19,7 @@ from lycosa.missions.documents.decisions import (
     permissions,
     read_corrections,
 )
-from lycosa.missions.documents.model import Author, Box, DocumentDescription, Evidence
+from lycosa.missions.documents.model import Author, DocumentDescription, Evidence
 from lycosa.missions.web import NotFound
 
 _SHOWN_EVIDENCE = 8
@@ -27,16 +27,8 @@ _SHOWN_REFERENCES = 200
 _SHOWN_LINKS = 20
 
 
-class ShownEvidence(Struct, frozen=True):
-    """Where a value comes from."""
-
-    source: str
-    rule: str
-    url: str
-    page: int
-    quote: str
-    distance: int
-    box: Box | None  # in points from the upper left corner of the page
+class ShownEvidence(Evidence, frozen=True, omit_defaults=False):
+    """Where a value comes from, with all its fields."""
 
 
 class DocumentValue(Struct, frozen=True):

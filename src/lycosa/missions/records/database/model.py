@@ -24,8 +24,8 @@ Cause = Literal["page", "rules", "import"]
 WHATS: tuple[What, ...] = ("new", "changed", "gone", "back")
 
 
-class StoredRecord(Struct, frozen=True, kw_only=True):
-    """A record as it is now; one that is gone as it was last."""
+class RecordFacts(Struct, frozen=True, kw_only=True):
+    """What is known of a record beside its data."""
 
     id: int
     kind: str
@@ -34,16 +34,21 @@ class StoredRecord(Struct, frozen=True, kw_only=True):
     key: str  # by which it is known again among those of its page; empty: it is the only one
     category: str = ""
     range: str = ""
-    data: dict[str, Any]
-    number: int = 1  # of its version
+    quarry: str = ""
+    rules_version: str = ""
     first_at: float = 0.0
     changed_at: float = 0.0
     fetched_at: float = 0.0
     warc: str = ""
     offset: int = 0
-    rules_version: str = ""
+
+
+class StoredRecord(RecordFacts, frozen=True, kw_only=True):
+    """A record as it is now; one that is gone as it was last."""
+
+    data: dict[str, Any]
+    number: int = 1  # of its version
     rules: dict[str, str] = {}  # field -> the rule that gave it, where that is known
-    quarry: str = ""
     gone: bool = False
 
     @property

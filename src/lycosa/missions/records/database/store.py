@@ -225,29 +225,11 @@ class RecordStore:
         return self._rules[version]
 
     def _record(self, row: Sequence[Any]) -> StoredRecord:
-        number, kind, url, host, key, category, range_, text, version, *rest = row
-        first_at, changed_at, fetched_at, warc, offset, rules_version, quarry, gone = rest
-        data = _decode(text)
-        return StoredRecord(
-            id=number,
-            kind=kind,
-            url=url,
-            host=host,
-            key=key,
-            category=category,
-            range=range_,
-            data=data,
-            number=version,
-            first_at=first_at,
-            changed_at=changed_at,
-            fetched_at=fetched_at,
-            warc=warc,
-            offset=offset,
-            rules_version=rules_version,
-            rules=_rules_of(self.description(rules_version), kind, category, data),
-            quarry=quarry,
-            gone=bool(gone),
-        )
+        found = dict(zip(_COLUMNS.split(", "), row, strict=True))
+        found["data"] = data = _decode(found["data"])
+        found["gone"] = bool(found["gone"])
+        rules = _rules_of(self.description(found["rules_version"]), found["kind"], found["category"], data)
+        return StoredRecord(rules=rules, **found)
 
 
 def open_store(collection: Collection | Path, *, refresh: bool = True) -> RecordStore:

@@ -12,7 +12,7 @@ from lycosa.config.mission_table import read_own
 from lycosa.errors import LycosaError
 from lycosa.missions.records.alerts.difference import Part, diff_values
 from lycosa.missions.records.database import RecordStore, StoredRecord
-from lycosa.missions.records.database.model import RecordVersion, compare_fields
+from lycosa.missions.records.database.model import RecordFacts, RecordVersion, compare_fields
 from lycosa.missions.records.schema import FoundRecord
 from lycosa.missions.records.settings import RecordsSettings
 from lycosa.missions.records.site_description import is_described, read_description
@@ -70,24 +70,10 @@ class ShownVersion(Struct, frozen=True):
     values: dict[str, str]
 
 
-class RecordDetail(Struct, frozen=True):
+class RecordDetail(RecordFacts, frozen=True, kw_only=True):
     """All that is known of a record."""
 
-    id: int
     title: str
-    kind: str
-    url: str
-    host: str
-    key: str
-    category: str
-    range: str
-    quarry: str
-    rules_version: str
-    first_at: float
-    changed_at: float
-    fetched_at: float
-    warc: str
-    offset: int
     is_gone: bool
     story: int
     fields: tuple[ShownField, ...]
@@ -105,21 +91,8 @@ def describe_record(collection: Collection, number: str) -> RecordDetail:
         versions = store.versions(record.id)
         places = _find_places(collection, record)
         return RecordDetail(
-            id=record.id,
+            **{name: getattr(record, name) for name in RecordFacts.__struct_fields__},
             title=title_of(record.data),
-            kind=record.kind,
-            url=record.url,
-            host=record.host,
-            key=record.key,
-            category=record.category,
-            range=record.range,
-            quarry=record.quarry,
-            rules_version=record.rules_version,
-            first_at=record.first_at,
-            changed_at=record.changed_at,
-            fetched_at=record.fetched_at,
-            warc=record.warc,
-            offset=record.offset,
             is_gone=record.gone,
             story=_story(store, record),
             fields=tuple(
