@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.pooler import find_pooler, running_pooler
 from support.postgres_server import find_programs
 
 pytest.importorskip("psycopg")
 pytest.importorskip("obstore")
 pytest.importorskip("moto")
 
-from support.cluster import FAULTS, Cluster, ClusterCrawl, running_cluster  # noqa: E402  needs what is asked for above
+from support.cluster import FAULTS, IN_FLIGHT, Cluster, ClusterCrawl, running_cluster  # noqa: E402  needs what is asked for above
 
 MOMENTS = int(os.environ.get("CLUSTER_MOMENTS", "3"))  # of each fault
 
@@ -47,6 +48,28 @@ def test_a_limit_is_exact_over_three_machines(cluster: Cluster) -> None:
     assert cluster.rows("SELECT sum(count)::int FROM figure WHERE name = 'stored'") == [(1000,)]
     assert cluster.rows("SELECT count(*) FROM url WHERE state = 1 AND via <> 'sitemap'") == [(1000,)]
     assert cluster.web.offences(cluster.web.stats(), delay_s=0.02 * 0.9) == []
+
+
+def test_machines_behind_a_pooler(cluster: Cluster, say: Callable[[str], None]) -> None:
+    """With PgBouncer in transaction mode, of fewer sessions than workers, and a server killed: as without it."""
+    if find_pooler() is None:
+        pytest.skip("there is no PgBouncer on this machine")
+    with running_pooler(cluster.server, sessions=4) as cluster.address:
+        cluster.begin()
+        crawl = ClusterCrawl("nothing, behind a pooler", 0.0)
+        machines = [cluster.start(name, "--set", "limits.pages=100000") for name in "abc"]
+        cluster.await_workers(3)
+        cluster.server.stop("immediate")
+        cluster.server.start()
+        codes = [machine.wait(240) for machine in machines]
+        cluster.check(crawl, machines)
+        say(str(crawl))
+        assert codes == [0, 0, 0] and crawl.problems == [] and crawl.repeated <= IN_FLIGHT
+        for words in (["status"], ["query", "SELECT count(*) FROM urls", "--timeout", "60"]):
+            assert cluster.run_lycosa(*words, "-c", f"{cluster.address}#{cluster.name}").returncode == 0
+        back = f"{cluster.address}#{cluster.name}_back"
+        assert cluster.run_lycosa("copy", str(machines[0].folder / cluster.name), back).returncode == 0
+    cluster.address = cluster.server.address
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.memory_frontier import MemoryFrontier
+from support.pooler import find_pooler, running_pooler
 from support.postgres_server import PostgresServer, find_programs, running_server
 
 from lycosa.frontier.contract import Frontier
@@ -28,25 +29,35 @@ def postgres() -> Iterator[PostgresServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def pooler(postgres: PostgresServer) -> Iterator[str]:
+    """The address of a pooler before that server."""
+    if find_pooler() is None:
+        pytest.skip("there is no PgBouncer on this machine")
+    with running_pooler(postgres) as address:
+        yield address
+
+
 _names = itertools.count()
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite in small strides", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite in small strides", "postgres", "postgres behind a pooler"])
 def open_frontier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Frontier]]:
     """Opens frontiers on one and the same collection, as several workers do."""
     opened: list[Frontier] = []
     path = tmp_path / "crawl.db"
-    if request.param == "postgres":
+    if "postgres" in request.param:
         from lycosa.frontier.postgres.frontier import PostgresFrontier
 
-        address = request.getfixturevalue("postgres").address
+        pooler = "pooler" in request.param
+        address = request.getfixturevalue("pooler") if pooler else request.getfixturevalue("postgres").address
         name = f"collection_{next(_names)}"
         assert PostgresFrontier.create(address, name, mission_toml="name = 'test'", now=1.0)
     elif request.param != "memory":
         SqliteFrontier.create(path, mission_toml="name = 'test'", now=1.0)
 
     def open_one() -> Frontier:
-        if request.param == "postgres":
+        if "postgres" in request.param:
             opened.append(PostgresFrontier(address, name, machine="here", unpack_links=unpack, uses_server_clock=False))
         elif request.param != "memory":
             recent_max = 3 if "small" in request.param else 500_000

@@ -77,6 +77,7 @@ class Cluster:
     def __init__(self, web: SyntheticWeb, server: PostgresServer, store: S3Endpoint, base: Path) -> None:
         self.web = web
         self.server = server
+        self.address = server.address  # or that of a pooler before it
         self.store = store
         self.base = base
         self._count = 0
@@ -113,7 +114,7 @@ class Cluster:
         """Start a machine, which reaches the server through a gate if there is one."""
         folder = self.base / self.name / machine
         archive = f"s3://{BUCKET}/{self.name}"
-        address = self.server.address if gate is None else f"postgresql://postgres@127.0.0.1:{gate.port}/postgres"
+        address = self.address if gate is None else f"postgresql://postgres@127.0.0.1:{gate.port}/postgres"
         words = self.words(folder / self.name, "--database", address, "--archive", archive, *more)
         return Machine(folder, words, os.environ | self.store.environment)
 
@@ -158,7 +159,7 @@ class Cluster:
         if unsent:
             crawl.problems.append(f"not in the store: {unsent}")
         copy = self.base / self.name / "copy"
-        done = self.run_lycosa("copy", f"{self.server.address}#{self.name}", str(copy), "--leave-archive")
+        done = self.run_lycosa("copy", f"{self.address}#{self.name}", str(copy), "--leave-archive")
         if done.returncode:
             crawl.problems.append(f"copy: {done.stderr[-300:]}")
         done = self.run_lycosa("verify", "-c", str(copy))

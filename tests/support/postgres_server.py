@@ -32,6 +32,14 @@ def find_programs() -> Path | None:
     return folders[0].parent if folders else None
 
 
+def as_user(program: str, *words: str, death: str = "clear") -> list[str]:
+    """A command that ends by this signal when this process does: databases refuse to run as root."""
+    command = ["setpriv", "--pdeathsig", death]
+    if os.geteuid() == 0:
+        command += ["--reuid", "nobody", "--regid", "nogroup", "--clear-groups"]
+    return [*command, program, *words]
+
+
 class PostgresServer:
     """A server that can be stopped as by a loss of power, and started again."""
 
@@ -62,7 +70,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start as a child, which stops at once when this process ends, however it ends."""
-        command = self._as_user("postgres", "-D", str(self._data), death="QUIT")
+        command = as_user(str(self._programs / "postgres"), "-D", str(self._data), death="QUIT")
         with open(self.folder / "log", "ab") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **self._place
@@ -94,14 +102,10 @@ class PostgresServer:
             "env": {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(self.folder)},
         }
 
-    def _as_user(self, program: str, *words: str, death: str = "clear") -> list[str]:
-        command = ["setpriv", "--pdeathsig", death]
-        if os.geteuid() == 0:  # a server refuses to run as root
-            command += ["--reuid", "nobody", "--regid", "nogroup", "--clear-groups"]
-        return [*command, str(self._programs / program), *words]
-
     def _run(self, program: str, *words: str) -> None:
-        finished = subprocess.run(self._as_user(program, *words), capture_output=True, text=True, **self._place)
+        finished = subprocess.run(
+            as_user(str(self._programs / program), *words), capture_output=True, text=True, **self._place
+        )
         if finished.returncode:
             raise RuntimeError(f"{program}: {finished.stderr or finished.stdout}")
 

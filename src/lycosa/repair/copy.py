@@ -41,8 +41,9 @@ def copy_to_database(folder: Path, target: SharedCollection, *, archive: str = "
         raise CollectionError(f"{folder} is not a collection: it has no crawl.db.")
     try:
         with lock(folder), connect(target.address) as connection:
-            if schema.exists(connection, target.name):
-                refuse_filled(connection, target.name)
+            with connection.transaction():
+                if schema.exists(connection, target.name):
+                    refuse_filled(connection, target.name)
             places = dict(read_places(folder / "archive"))
             if archive:
                 places |= _put_segments(folder, archive)
@@ -121,7 +122,7 @@ def _refuse_other(source: SharedCollection, folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder} is a file: name a folder.")
     try:
-        with connect(source.address) as connection:
+        with connect(source.address) as connection, connection.transaction():
             schema.enter(connection, source.name)
             schema.check_version(connection, source.name)
             sizes: dict[str, int] = dict(connection.execute("SELECT name, size FROM warc").fetchall())
@@ -243,13 +244,15 @@ def refresh_copy(source: SharedCollection, folder: Path) -> int:
     _remove(unfinished)
     try:
         with connect(source.address) as connection:
-            schema.enter(connection, source.name)
-            schema.check_version(connection, source.name)
+            with connection.transaction():
+                schema.enter(connection, source.name)
+                schema.check_version(connection, source.name)
             SqliteFrontier.create(unfinished, mission_toml="", now=time.time())
             began = read_clock(connection)
             count = to_file(connection, source.name, unfinished)
-            _note_time(unfinished, began)
-            rows = connection.execute("SELECT name, place FROM warc WHERE place <> '' ORDER BY name").fetchall()
+            with connection.transaction():
+                schema.select(connection, source.name)
+                rows = connection.execute("SELECT name, place FROM warc WHERE place <> '' ORDER BY name").fetchall()
     except psycopg.Error as problem:
         raise translate(problem) from problem
     if path.exists():
@@ -259,6 +262,7 @@ def refresh_copy(source: SharedCollection, folder: Path) -> int:
     rows = [row for row in rows if row[0] in sizes and not (archive / os.path.basename(row[0])).exists()]
     write_places(archive, (SegmentPlace(name, sizes[name], place) for name, place in rows))
     _write_settings(unfinished, folder)
+    _note_time(unfinished, began)  # the last to close it may write, and leaves no -wal and -shm beside it
     _remove(path)
     unfinished.rename(path)
     sync_folder(folder)

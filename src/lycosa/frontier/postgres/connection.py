@@ -4,6 +4,9 @@ A transaction is a function of the connection. It is run again where the server 
 and where the connection broke before it was committed. Whether a commit that broke off went through is asked of the
 server by the number of the transaction. A server that was killed may have lost that number, and give it to another.
 
+A pooler such as PgBouncer lends a session of the server for one transaction: there every question is one, which begins
+with the settings, and nothing is prepared.
+
 How new a collection is and where its archive files are is asked by a short connection of its own.
 """
 
@@ -20,6 +23,7 @@ from typing import Any, Concatenate, LiteralString, ParamSpec, TypeVar
 
 import psycopg
 from psycopg import errors
+from psycopg.pq import TransactionStatus
 from psycopg.types.array import ListBinaryDumper
 
 from lycosa.errors import CollectionError, DiskFull, LycosaError
@@ -62,7 +66,11 @@ _ALIVE: dict[str, Any] = {
     "keepalives_count": 4,
     "tcp_user_timeout": 30_000,
 }
-_OPTIONS = "-c client_min_messages=warning -c idle_in_transaction_session_timeout=60000 -c lock_timeout=30000"
+_SETTINGS = {
+    "client_min_messages": "warning",
+    "idle_in_transaction_session_timeout": "60000",
+    "lock_timeout": "30000",
+}
 
 _ROUND = "SELECT value FROM meta WHERE key = 'round'"
 _NUMBER = "SELECT pg_current_xact_id_if_assigned()::text, clock_timestamp()"
@@ -93,6 +101,7 @@ class PostgresConnection:
         self._reader: psycopg.Cursor | None = None
         self._pipeline: psycopg.Pipeline | None = None
         self._is_known = False
+        self._is_lent = False  # by a pooler, for one transaction at a time
 
     @property
     def db(self) -> psycopg.Connection:
@@ -104,13 +113,17 @@ class PostgresConnection:
     def _open(self) -> psycopg.Connection:
         db = connect(self.address)
         try:
-            if self._is_known:
-                schema.select(db, self.name)
-            else:
-                schema.enter(db, self.name)
-                schema.check_version(db, self.name)
-                self._is_known = True
-            self.round = int(db.execute(_ROUND).fetchone()[0])  # type: ignore[index]
+            with db.transaction():
+                if self._is_known:
+                    schema.select(db, self.name, _SETTINGS)
+                else:
+                    schema.enter(db, self.name, _SETTINGS)
+                    schema.check_version(db, self.name)
+                    self._is_known = True
+                self.round = int(db.execute(_ROUND).fetchone()[0])  # type: ignore[index]
+            self._is_lent = is_lent(db)
+            if not self._is_lent:
+                schema.select(db, self.name, _SETTINGS, for_session=True)
         except BaseException:
             db.close()
             raise
@@ -174,7 +187,34 @@ class PostgresConnection:
 
     def read(self, function: Callable[[], R]) -> R:
         """Run statements that only read, again where the connection broke."""
-        return self._patiently(function)
+
+        def attempt() -> R:
+            db = self.db
+            if not self._is_lent or db.info.transaction_status != TransactionStatus.IDLE:
+                return function()
+            with self._transaction(db):
+                return function()
+
+        return self._patiently(attempt)
+
+    def hold(self, question: str, values: Values, *, for_s: float) -> bool:
+        """Ask for a lock in a transaction that stays open: it is held until this connection is closed."""
+
+        def attempt() -> bool:
+            if self.db.info.transaction_status == TransactionStatus.IDLE:
+                self.db.execute("BEGIN")
+                idle = {"idle_in_transaction_session_timeout": str(int(for_s * 1000))}
+                schema.select(self.db, self.name, _SETTINGS | idle)
+            return bool(self.value(question, values))
+
+        return self._patiently(attempt)
+
+    @contextmanager
+    def _transaction(self, db: psycopg.Connection) -> Iterator[None]:
+        with db.transaction():
+            if self._is_lent:
+                schema.select(db, self.name, _SETTINGS)
+            yield
 
     def write(self, function: Callable[[], R]) -> R:
         """Run a transaction: all of the function or nothing, once."""
@@ -186,7 +226,7 @@ class PostgresConnection:
                 if number and self._is_committed(number, at):
                     return result
                 begun.clear()
-            with self.db.transaction():
+            with self._transaction(self.db):
                 result = function()
                 begun.append((*self.row(_NUMBER), result))
             begun.clear()
@@ -233,13 +273,25 @@ class PostgresConnection:
                 raise translate(problem) from problem
 
 
-def connect(address: str, *, options: str = _OPTIONS, timeout_s: int = 10) -> psycopg.Connection:
-    """Connect to a server."""
+def connect(address: str, *, timeout_s: int = 10) -> psycopg.Connection:
+    """Connect to a server, or to a pooler: what is set there is set for one transaction."""
     db = psycopg.connect(
-        address, autocommit=True, connect_timeout=timeout_s, options=options, application_name="lycosa", **_ALIVE
+        address,
+        autocommit=True,
+        connect_timeout=timeout_s,
+        application_name="lycosa",
+        client_encoding="utf8",  # where the database has none, texts would come as bytes
+        **_ALIVE,
     )
     db.adapters.register_dumper(list, ListBinaryDumper)  # as text, columns of values cost half of a commit's CPU here
+    if is_lent(db):
+        db.prepare_threshold = None
     return db
+
+
+def is_lent(db: psycopg.Connection) -> bool:
+    """Whether a pooler lends the session: then another process answers than the one that greeted us."""
+    return int(_first_row(db.execute("SELECT pg_backend_pid()"))[0]) != db.info.backend_pid
 
 
 def _literal(statement: str) -> LiteralString:
@@ -335,7 +387,7 @@ class ShardedCounts(ChangeCounts):
 T = TypeVar("T")
 
 CONNECT_S = 5
-_BRIEF_OPTIONS = "-c statement_timeout=10000 -c lock_timeout=5000"
+_BRIEF = {"statement_timeout": "10000", "lock_timeout": "5000"}
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _TOLD = "SELECT coalesce(max(at), 0) FROM machine"
 #: Every commit of a worker changes one of these.
@@ -367,8 +419,8 @@ def read_segment_places(shared: SharedCollection) -> list[tuple[str, int, str]]:
 
 def _ask(shared: SharedCollection, question: Callable[[psycopg.Connection], T]) -> T:
     try:
-        with connect(shared.address, options=_BRIEF_OPTIONS, timeout_s=CONNECT_S) as db:
-            schema.enter(db, shared.name)
+        with connect(shared.address, timeout_s=CONNECT_S) as db, db.transaction():
+            schema.enter(db, shared.name, _BRIEF)
             return question(db)
     except psycopg.Error as problem:
         raise translate(problem) from None

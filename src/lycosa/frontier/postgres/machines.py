@@ -20,7 +20,7 @@ ALONE_S = 600.0  # a machine that prepares its run for longer is taken for hung
 _ALIVE = f"EXISTS (SELECT 1 FROM holder WHERE starts_with(owner, {{}} || ':') AND until > {SERVER_TIME})"
 _IS_ALIVE = _ALIVE.format("machine")
 _OTHERS = f"SELECT 1 FROM holder WHERE until > {SERVER_TIME} AND NOT starts_with(owner, %s) LIMIT 1"
-_ALONE = "SELECT pg_try_advisory_lock(hashtextextended('lycosa start ' || %s, 0))"
+_ALONE = "SELECT pg_try_advisory_xact_lock(hashtextextended('lycosa start ' || %s, 0))"
 _OWN_UNTIL = f"SELECT max(until) FROM holder WHERE until > {SERVER_TIME} AND starts_with(owner, %s)"
 _REPORT = """
 INSERT INTO machine
@@ -89,7 +89,7 @@ class PostgresMachines(PostgresFacet):
         own = self._connection.another()
         until = time.monotonic() + ALONE_S
         try:
-            while not own.read(lambda: own.value(_ALONE, (own.name,))) and time.monotonic() < until:
+            while not own.hold(_ALONE, (own.name,), for_s=ALONE_S) and time.monotonic() < until:
                 time.sleep(0.2)
             self._connection.close()  # so that it learns of a round that another one began
             yield

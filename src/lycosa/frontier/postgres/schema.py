@@ -6,6 +6,9 @@ A row number is `part << 44 | number`: it says where its row lies, so that Citus
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import psycopg
 from psycopg import sql
 
@@ -110,6 +113,8 @@ _COLLECTIONS = """
 SELECT schemaname FROM pg_tables WHERE tablename IN ('meta', 'lease', 'url') GROUP BY 1 HAVING count(*) = 3
 ORDER BY 1 LIMIT 20"""
 
+_NONE: Mapping[str, str] = MappingProxyType({})
+
 #: What brings a collection of each version to the next one.
 _UPGRADES: dict[int, str] = {1: _MACHINE, 2: f"{_STATISTICS} ANALYZE url"}
 
@@ -142,13 +147,17 @@ def exists(connection: psycopg.Connection, name: str) -> bool:
     return bool(tables)
 
 
-def select(connection: psycopg.Connection, name: str) -> None:
-    """Let names of tables mean those of a collection."""
-    connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(name)))
+def select(
+    connection: psycopg.Connection, name: str, settings: Mapping[str, str] = _NONE, *, for_session: bool = False
+) -> None:
+    """Let names of tables mean those of a collection, until the transaction ends."""
+    settings = {"search_path": name, **settings}
+    question = "SELECT set_config(name, value, %s) FROM unnest(%s::text[], %s::text[]) AS settings (name, value)"
+    connection.execute(question, (not for_session, list(settings), list(settings.values())))
 
 
-def enter(connection: psycopg.Connection, name: str) -> None:
-    """Let names of tables mean those of a collection; CollectionError where there is none, or it is closed to us."""
+def enter(connection: psycopg.Connection, name: str, settings: Mapping[str, str] = _NONE) -> None:
+    """The same; CollectionError where there is no such collection, or it is closed to us."""
     if not exists(connection, name):
         rows = connection.execute(_COLLECTIONS).fetchall()
         names = ", ".join(found for (found,) in rows) or "none"
@@ -159,7 +168,7 @@ def enter(connection: psycopg.Connection, name: str) -> None:
             f"The database does not let {row[1]} look into the collection {name}: its owner can GRANT USAGE ON SCHEMA"
             f" {name}, and SELECT ON ALL TABLES and ON ALL SEQUENCES IN SCHEMA {name}."
         )
-    select(connection, name)
+    select(connection, name, settings)
 
 
 def check_version(connection: psycopg.Connection, name: str) -> None:

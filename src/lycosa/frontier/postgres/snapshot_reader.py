@@ -23,10 +23,13 @@ from lycosa.frontier.postgres.connection import connect, translate
 Row = tuple[Any, ...]
 
 #: Tables are joined by keys, a few rows at a time; a reader that was frozen in a question lets go after an hour.
-_OPTIONS = (
-    "-c jit=off -c enable_hashjoin=off -c enable_mergejoin=off -c idle_in_transaction_session_timeout=3600000"
-    " -c lock_timeout=10000"
-)
+_SETTINGS = {
+    "jit": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "idle_in_transaction_session_timeout": "3600000",
+    "lock_timeout": "10000",
+}
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 CONNECT_S = 5
 _FIRST_ROWS, _MOST_ROWS = 64, 4096  # of one answer to a statement that streams
@@ -65,8 +68,8 @@ class SnapshotReader:
         """End questions that take longer, counted from now; 0: never."""
         self._seconds = seconds
         self._until = time.monotonic() + seconds if seconds > 0 else 0.0
-        if self._db is not None:
-            self._set_timeout(self._db)
+        if self._db is not None and self._is_begun:
+            self._set(self._db)
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         """The rows that a statement gives."""
@@ -116,10 +119,10 @@ class SnapshotReader:
         self._check_time()
         if not self._is_begun:
             try:
-                self._connected().execute(_BEGIN)
+                self._begin(self._connected())
             except psycopg.OperationalError:  # a server that was restarted since
                 self._disconnect()
-                self._connected().execute(_BEGIN)
+                self._begin(self._connected())
             self._is_begun = True
         if self._db is None:
             raise CollectionError("The collection was closed while it was being read: read it before that.")
@@ -131,20 +134,24 @@ class SnapshotReader:
 
     def _connected(self) -> psycopg.Connection:
         if self._db is None or self._db.closed:
-            db = connect(self.address, options=_OPTIONS, timeout_s=CONNECT_S)
+            db = connect(self.address, timeout_s=CONNECT_S)
             try:
-                schema.enter(db, self.name)
-                schema.check_version(db, self.name)
-                if self._seconds:
-                    self._set_timeout(db)
+                with db.transaction():
+                    schema.enter(db, self.name, _SETTINGS)
+                    schema.check_version(db, self.name)
             except BaseException:
                 db.close()
                 raise
             self._db = db
         return self._db
 
-    def _set_timeout(self, db: psycopg.Connection) -> None:
-        db.execute(_literal(f"SET statement_timeout = {max(0, int(self._seconds * 1000))}"))
+    def _begin(self, db: psycopg.Connection) -> None:
+        db.execute(_BEGIN)
+        self._set(db)
+
+    def _set(self, db: psycopg.Connection) -> None:
+        timeout = str(max(0, int(self._seconds * 1000)))
+        schema.select(db, self.name, {**_SETTINGS, "statement_timeout": timeout})
 
     def _disconnect(self) -> None:
         if self._db is not None:
