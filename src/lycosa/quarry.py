@@ -82,7 +82,7 @@ class Quarry:
         return {}
 
     def extract(self, doc: Doc) -> Iterable[Record]:
-        """What is kept of this document as data."""
+        """What is kept of this document as data; a generator may return why there is nothing, which is counted."""
         return ()
 
 

@@ -119,6 +119,10 @@ _HTML = b"<html><head><title>t</title></head><body><a href=/x>x</a></body></html
         b'["x"]<br>' + _HTML + b"]",
         b"\0\0" + _HTML,
         b"Warning: \x1f<br>" + _HTML,
+        b'<text id="1" encoding="gb2312">\n<base href="http://example.org/">\n' + _HTML + b"</text>",
+        b'<text id="1"><head><meta charset=utf-8><title>t</title></head><p>Words<p><a href=/x>x</a></text>',
+        b'<tpl:include src="1"/><div><p>Words</p></div><a href="/x">x</a>',
+        b"<page><section><div>Words<br>words</div><a href='/x'>x</a></section></page>",
     ],
 )
 def test_pages_that_begin_like_something_else(body: bytes) -> None:
@@ -144,11 +148,23 @@ def test_pages_that_begin_like_something_else(body: bytes) -> None:
         (b"<!-- <!DOCTYPE html> <html> --><!ELEMENT html (head, body)>", "xml"),
         (b'{"page": "<html><body>\\"<a href=/x>"}', "json"),
         (b"\1\2<a\3<p\0", "binary"),
+        (b'<book><chapter><div><br/><a href="x">x</a></div></chapter></book>', "xml"),
+        (b'<!-- c --><!DOCTYPE doc SYSTEM "d.dtd"><doc><div>1<br>2</div></doc>', "xml"),
     ],
 )
 def test_what_only_quotes_a_page_is_none(body: bytes, kind: str) -> None:
     """XML, feeds and JSON that were announced as HTML stay what they are where a page is only a part of them."""
     assert sniff("text/html", body)[0] == kind
+
+
+@pytest.mark.parametrize("announced", ["", "application/octet-stream"])
+def test_a_name_tells_what_the_server_does_not(announced: str) -> None:
+    """What is named .html is read as HTML, whatever stands before it, unless it surely is something else."""
+    for start in (b"Notice: Undefined index: id in page.php on line 3\n", b"<unknown>\n", b"[]", b"\0"):
+        doc = read(f"{URL}.HTM?x=1", {"content-type": announced} if announced else {}, start + _HTML)
+        assert (doc.kind, [link.href for link in doc.links]) == ("html", ["/x"])
+    for body, kind in ((b"<?xml version='1.0'?><r/>", "xml"), (b"%PDF-1.4\n", "pdf"), (b'{"a": 1}', "json")):
+        assert read(f"{URL}.html", {"content-type": announced}, body).kind == kind
 
 
 def test_xhtml_is_told_apart() -> None:

@@ -112,8 +112,9 @@ def format_option(command: Command) -> Command:
 def text_form_option(command: Command) -> Command:
     """Add the option that chooses between text for people and JSON for programs, which is given as `form`."""
 
-    def choose(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str:
-        return value or ("text" if sys.stdout.isatty() else "jsonl")
+    def choose(context: click.Context, _parameter: click.Parameter, value: str | None) -> str:
+        to_people = sys.stdout.isatty() and context.params.get("output", "-") == "-"
+        return value or ("text" if to_people else "jsonl")
 
     text = "Default: text on a terminal, jsonl in a pipe."
     return click.option("--format", "form", type=click.Choice(["text", "jsonl"]), callback=choose, help=text)(command)

@@ -58,6 +58,7 @@ class Tally(Struct):
     seconds: float = 0.0
     ended_by: str = ""  # a key of _ENDINGS
     outcomes: dict[str, int] = {}
+    reasons: dict[str, int] = {}  # why documents gave no record, as far as the quarry tells
     kinds: dict[str, int] = {}
     aside: list[tuple[str, str]] = []  # the first documents that were set aside, and why
     notes: list[str] = []
@@ -71,6 +72,8 @@ class Tally(Struct):
         self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
         for kind in kinds:
             self.kinds[kind] = self.kinds.get(kind, 0) + 1
+        if outcome == "done" and error:
+            self.reasons[error] = self.reasons.get(error, 0) + 1
         if outcome != "done" and len(self.aside) < SHOWN:
             self.aside.append((url, f"{outcome}: {error}" if error else outcome))
 
@@ -91,10 +94,10 @@ class Tally(Struct):
         what = f"{counted(self.records, 'record')} from {counted(self.documents, 'document')}"
         speed = f"in {self.seconds:,.1f} s ({rate:,.1f}/s)"
         lines = [f"{what} {speed} by {self.quarry} {self.version}. {_ENDINGS[self.ended_by]}"]
-        for title, counts in (("kind", self.kinds), ("outcome", self.outcomes)):
+        for title, counts in (("by kind", self.kinds), ("by outcome", self.outcomes), ("no record", self.reasons)):
             if counts:
                 ranked = sorted(counts.items(), key=lambda pair: -pair[1])[:SHOWN]
-                lines.append(f"  by {title:7} " + ", ".join(f"{name} {count:,}" for name, count in ranked))
+                lines.append(f"  {title:10} " + ", ".join(f"{name} {count:,}" for name, count in ranked))
         lines += [f"  set aside {url}: {why}" for url, why in self.aside]
         more = self.documents - self.outcomes.get("done", 0) - len(self.aside)
         if more > 0:

@@ -50,7 +50,7 @@ class ExtractResult(Struct, array_like=True, gc=False):
 
     key: int
     outcome: str  # a key of OUTCOMES
-    error: str = ""
+    error: str = ""  # of what is done: why there is no record
     items: list[ExtractedRecord] = []
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from socket import socket
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -74,14 +74,21 @@ def _work(jobs: list[ExtractJob], channel: socket, setup: Setup, *, extract: Ext
 
 def extract_document(job: ExtractJob, extract: Extract) -> ExtractResult:
     """The records of one document, or what went wrong; raises nothing but MemoryError."""
+    told: list[object] = []
     try:
-        return ExtractResult(job.key, "done", items=_gather(extract(job)))
+        items = _gather(_listen(extract(job), told))
+        return ExtractResult(job.key, "done", _plain(str(told[0] or ""))[:200] if told and not items else "", items)
     except MemoryError:
         raise
     except Unreadable as problem:
         return ExtractResult(job.key, "unreadable", str(problem))
     except BaseException as error:  # sys.exit() in a quarry is a mistake like any other
         return ExtractResult(job.key, "error", describe_error(error))
+
+
+def _listen(records: Iterable[Record], told: list[object]) -> Iterator[Record]:
+    """The records of a document; what a generator of them returns at its end is put into `told`."""
+    told.append((yield from cast("Generator[Record, None, object]", records)))
 
 
 def _gather(records: Iterable[Record]) -> list[ExtractedRecord]:

@@ -133,6 +133,7 @@ def extract_mime(header: str) -> Mime:
 
 _MAX_HEADER = 8192
 _NO_BOUND = 1 << 40
+_HTML_NAME = re.compile(r"\.html?(?:[?#]|$)", re.IGNORECASE)
 #: How much of a gzip file is inflated to see whether a sitemap is in it.
 _PEEK_BYTES = 65536
 _NOTHING: frozenset[str] = frozenset()
@@ -286,7 +287,8 @@ def read(
     """
     links_per_page = links_per_page or _NO_BOUND
     mime = extract_mime(headers.get("content-type", ""))
-    kind, essence = sniff.sniff(mime.essence, body)
+    is_named_html = mime.essence in sniff.VAGUE and _HTML_NAME.search(url) is not None
+    kind, essence = sniff.sniff("text/html" if is_named_html else mime.essence, body)
     doc = Doc(url, body, kind=kind, mime=essence)
     doc.announced = mime.essence
     doc._header_charset = mime.charset

@@ -32,14 +32,18 @@ _TAG = re.compile(
 )
 #: Tags that only pages have.
 _PAGE_TAG = re.compile(rb"<(?:(?:!doctype\s+html|html|body|div|script)[\s>/]|a\s[^<>]*href)", re.IGNORECASE)
+#: What people write in pages and no XML has: attributes without quotation marks, line breaks that nothing ends.
+_NO_XML = re.compile(
+    rb"<[a-z][^<>]{0,500}\s[a-z-]+=[^\s\"'<>=][^<>\"']{0,500}>|<[bh]r\b[^<>]*+(?<!/)>(?!\s*</)", re.IGNORECASE
+)
 #: HTML standard, 4.13.3 "Core concepts": an own element of a page has a hyphen in its name and no capitals.
 _CUSTOM = re.compile(rb"[a-z][^A-Z:-]*-[^A-Z:]*")
 _JSON_STRING = re.compile(rb'"(?>(?:[^"\\\n]++|\\.)*)(?:"|\Z)')
 _JSON_START = re.compile(rb'[\[{]\s*(?:["\[{\]}]|-?\d|true|false|null)')
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
-#: Types that announce nothing.
-_VAGUE = frozenset(
+#: Types that announce nothing: the ending of the name tells more.
+VAGUE = frozenset(
     {"", "application/octet-stream", "unknown/unknown", "application/unknown", "binary/octet-stream", "text/unknown"}
 )
 DTD = "application/xml-dtd"
@@ -123,7 +127,8 @@ def sniff(essence: str, body: bytes) -> tuple[str, str]:
         lead = lead[junk.end() :]
     if lead[:1] == b"<":
         kind, mime = _sniff_markup(essence, lead, body)
-        return ("html", essence) if kind == "xml" and essence == "text/html" and _is_page(lead) else (kind, mime)
+        doubted = kind in ("xml", "text") and (essence == "text/html" or essence in VAGUE)
+        return ("html", "text/html") if doubted and _is_page(lead) else (kind, mime)
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         return _sniff_text(essence, lead, body)
     return _sniff_magic(essence, body) or _sniff_text(essence, lead, body)
@@ -161,7 +166,7 @@ def _sniff_markup(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
     if prolog is not None and prolog["dtd"] and not prolog["doctype"]:
         return "xml", DTD
     if prolog is None or not (prolog["name"] or prolog["doctype"] or prolog["xml"]):
-        comment = essence in _VAGUE and lead.startswith(b"<!--")
+        comment = essence in VAGUE and lead.startswith(b"<!--")
         return ("html", "text/html") if comment else _sniff_text(essence, lead, body)
     return _sniff_root(essence, _read_root(prolog), body) or _sniff_text(essence, lead, body)
 
@@ -202,14 +207,18 @@ def _is_page(lead: bytes) -> bool:
     """Whether what looks like XML and was announced as HTML is a page, as every browser would read it.
 
     It is a page where it cannot be XML: `<!doctype html` behind the first element (<esi:include/>, a drawing), or
-    <html> or <body> as a second root. It also is one where <html> stands right inside the root (<f:view>): deeper it
+    a second root that HTML knows. It also is one where <html> stands right inside the root (<f:view>): deeper it
     belongs to a template (XSLT) or to documentation (schemas), and other vocabularies have a <body> in the root as well
-    (OPML, JATS). A root like <my-app>, with no sign of XML, makes a page where any tag of pages follows.
+    (OPML, JATS). With no sign of XML, <html> makes a page at any depth, as does a tag of pages behind a root like
+    <my-app>, or beside markup that XML does not allow.
     """
     if not _PAGE_TAG.search(lead):
         return False
     depth, first = 0, True
-    for tag in _TAG.finditer(_ASIDE.sub(b"", lead)):
+    signed = lead.startswith(b"<?xml")
+    lead = _ASIDE.sub(b"", lead).lstrip(_WHITESPACE)
+    signed = signed or lead[:9].upper() == b"<!DOCTYPE"
+    for tag in _TAG.finditer(lead):
         if tag["doctype"]:
             if not first:
                 return True
@@ -217,10 +226,14 @@ def _is_page(lead: bytes) -> bool:
             depth -= 1
         else:
             name, rest = tag["name"], tag["rest"]
-            if (name.lower() == b"html" and depth <= 1) or (name.lower() == b"body" and depth <= 0):
+            if first:
+                signed = signed or b"xmlns" in rest
+                if _CUSTOM.fullmatch(name) or (not signed and _NO_XML.search(lead)):
+                    return not signed
+            if name.lower() == b"html" and (depth <= 1 or not signed):
                 return True
-            if first and _CUSTOM.fullmatch(name):
-                return b"xmlns" not in rest and not lead.startswith(b"<?xml")
+            if not first and depth <= 0 and name.lower() in _HTML_NAMES:
+                return True
             first = False
             depth += not rest.endswith(b"/")
     return False
@@ -311,10 +324,10 @@ def _sniff_text(essence: str, lead: bytes, body: bytes) -> tuple[str, str]:
         if essence == "text/html" and _PAGE_TAG.search(lead):
             return "html", essence
         textual = kind_of(essence) in ("text", "html", "xhtml", "xml", "json")
-        return ("binary", "application/octet-stream") if textual or essence in _VAGUE else (kind_of(essence), essence)
+        return ("binary", "application/octet-stream") if textual or essence in VAGUE else (kind_of(essence), essence)
     if essence not in _JSON and not essence.endswith("+json") and _looks_json(essence, lead, body):
         return "json", "application/json"
-    if essence in _VAGUE or is_xml(essence):
+    if essence in VAGUE or is_xml(essence):
         return ("text", "text/plain") if lead or essence != _XHTML else ("xhtml", essence)
     return kind_of(essence), essence
 
@@ -324,7 +337,7 @@ def _looks_json(essence: str, lead: bytes, body: bytes) -> bool:
 
     A body that was announced as HTML is a page when it has tags outside of strings.
     """
-    if essence not in _VAGUE and essence != "text/html" and essence != "text/plain" and not is_xml(essence):
+    if essence not in VAGUE and essence != "text/html" and essence != "text/plain" and not is_xml(essence):
         return False
     if _JSON_START.match(lead) is None or body[-256:].rstrip(b"\t\n\r \0")[-1:] not in (b"}", b"]"):
         return False

@@ -15,6 +15,8 @@ from support.loopback import Web, html
 from lycosa import Collection
 from lycosa.collection import collection as stored
 from lycosa.missions.records import rounds
+from lycosa.missions.records.quarry import Records
+from lycosa.parse import read
 
 MISSION = r"""
 name = "press"
@@ -119,6 +121,27 @@ def test_a_changed_rule_is_applied_without_the_web(site: Path, web: Web) -> None
     lines = run("extract", "press.toml", *archives, "-q").output.splitlines()
     assert [json.loads(line)["data"]["title"] for line in lines] == ["One", "Two"]
     assert "say what to extract" in run("extract", "press.toml", "--quarry", "geo", "-c", "c").output
+
+
+def test_pages_without_a_record_are_counted_with_their_reason(site: Path) -> None:
+    """The summary says how many and why: in no range, or without what is required."""
+    said = run("extract", "press.toml", "-c", "c", "--again").output
+    assert "  no record  in no range that is extracted 3\n" in said
+    Path("press.toml").write_text(MISSION.replace('"css:h2", "css:h1"', '"css:h2"'))
+    said = run("extract", "press.toml", "-c", "c").output
+    assert "in no range that is extracted 3, its rules find nothing, or not what is required 1\n" in said
+
+
+def test_pages_that_are_no_article_say_why() -> None:
+    """Where no site is described: what every article has is missing."""
+    long = "<p>" + "The harbour was closed on Monday, after a storm had torn three ships loose. " * 6
+    pages = {"words": "no HTML", "<p>Short.": "a text below 300 characters", long: "no title"}
+    pages[f"<title>Storm closes harbour</title>{long}"] = "neither day nor author"
+    for body, reason in pages.items():
+        found = Records().extract(read("http://a.test/", {}, body.encode()))
+        with pytest.raises(StopIteration) as end:
+            next(found)
+        assert end.value.value == reason
 
 
 def test_large_descriptions_reach_the_workers(site: Path) -> None:

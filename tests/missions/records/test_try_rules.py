@@ -79,6 +79,37 @@ def test_pages_of_a_list(folder: Path) -> None:
     assert isinstance(result.exception, Partial)
 
 
+def test_a_file_named_html_is_a_page(folder: Path) -> None:
+    """Whatever a server put before it, and whatever address it is given; of what is no page it is said."""
+    (folder / "notice.html").write_text(f"Notice: Undefined index: id in page.php on line 3\n{PAGE}")
+    (folder / "mark.html").write_text(f'<text id="1" encoding="gb2312">\n<html>{PAGE}</html></text>')
+    (folder / "data.json").write_text('{"a": [1]}')
+    result = run("book.toml", "notice.html", "mark.html", "data.json", "--url", "http://example.org/x")
+    titles = [json.loads(line)["record"].get("title") for line in result.stdout.splitlines()]
+    assert titles == ["Dune\x1b[31m", "Dune\x1b[31m", None]
+    assert result.stderr == "lycosa: data.json: this is no HTML (application/json)\n"
+    result = run("book.toml", "data.json", "--format", "text")
+    assert result.stdout.startswith("data.json: this is no HTML (application/json)\n")
+
+
+def test_what_is_cut_is_told(folder: Path) -> None:
+    """A value of more than a million characters is cut, and the reader hears of it."""
+    (folder / "long.html").write_text(f"<h1>{'a ' * 600_000}</h1>")
+    result = run("book.toml", "long.html")
+    assert len(json.loads(result.stdout)["record"]["title"]) < 1_000_001
+    assert "long.html: title: only the first 1,000,000 of 1,200,000 characters are taken" in result.stderr
+
+
+def test_what_rules_give_is_written_to_a_file(folder: Path) -> None:
+    """As lines of JSON, or as text where it is asked for; a name that promises another form is refused."""
+    result = run("book.toml", "page.html", "-o", "found.jsonl")
+    assert result.stdout == "" and "found.jsonl: 1 page" in result.stderr
+    assert json.loads((folder / "found.jsonl").read_text())["record"]["link"] == ["1", "2"]
+    run("book.toml", "page.html", "-o", "found.txt", "--format", "text")
+    assert (folder / "found.txt").read_text().startswith("page.html: book, the page is one record\n")
+    assert isinstance(run("book.toml", "page.html", "-o", "found.csv").exception, UsageError)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -15,8 +15,7 @@ from lycosa.parse import Doc, read
 from lycosa.politeness.single_requests import Reply, SingleRequests
 from lycosa.reasons import explain
 
-#: So much of a page is read.
-MAX_BYTES = 50 << 20
+MAX_BYTES = 64 << 20
 
 
 class PageSource:
@@ -48,12 +47,10 @@ class PageSource:
         try:
             if path is None:
                 raise FileNotFoundError("there is no such file")
-            with open(path, "rb") as file:
-                body = file.read(MAX_BYTES)
-        except (OSError, ValueError) as problem:
-            self.problems[name] = f"{name}: {getattr(problem, 'strerror', None) or problem}"
+            return read_page_file(path)
+        except OSError as problem:
+            self.problems[name] = f"{name}: {problem.strerror or problem}"
             return None
-        return read(path.absolute().as_uri(), {}, body)
 
     def _read_stored(self, names: list[str]) -> dict[str, Doc]:
         folder = self._mission.keep.collection
@@ -87,3 +84,21 @@ class PageSource:
             finally:
                 requests.close()
         return found
+
+
+def read_page_file(path: Path, *, url: str = "") -> Doc:
+    """A page in a file, which is named HTML where its name says so; OSError says why it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            body = file.read(MAX_BYTES + 1)
+    except ValueError as error:  # a name with a zero in it
+        raise OSError(str(error)) from None
+    if len(body) > MAX_BYTES:
+        raise OSError(f"it is larger than {MAX_BYTES:,} bytes")
+    is_named = path.suffix.lower() in (".html", ".htm")
+    return read(url or path.absolute().as_uri(), {"content-type": "text/html"} if is_named else {}, body)
+
+
+def explain_no_html(doc: Doc) -> str:
+    """Why a page without a tree has none, for people; empty where it has one."""
+    return "" if doc.tree is not None else f"this is no HTML ({doc.problem or doc.mime})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from lycosa.missions.records.article import read_article
@@ -14,6 +14,7 @@ from lycosa.quarry import Quarry
 
 #: Characters from which on a text is taken for an article.
 _LEAST_CHARS = 300
+_NO_HTML = "no HTML"
 
 
 class Records(Quarry):
@@ -26,10 +27,9 @@ class Records(Quarry):
         """The quarry of a description, where the settings have one."""
         return DescribedPages(read_description(settings)) if is_described(settings) else self
 
-    def extract(self, doc: Doc) -> Iterable[Record]:
+    def extract(self, doc: Doc) -> Generator[Record, None, str]:
         """The article that a page shows, as one record."""
-        if (found := read_record(doc)) is not None:
-            yield Record("article", found)
+        return (yield from _read_article(doc))
 
 
 class DescribedPages(Quarry):
@@ -57,35 +57,35 @@ class DescribedPages(Quarry):
     def describe_url(self, url: str) -> str:
         return self._description.explain(url)
 
-    def extract(self, doc: Doc) -> Iterator[Record]:
+    def extract(self, doc: Doc) -> Generator[Record, None, str]:
         """The records of a leaf page, each with the range and the category that it was found in."""
         if doc.tree is None:
-            return
+            return _NO_HTML
         found = self._navigation.find(doc.url)
         origin = {} if found is None else {"@category": found.category, "@range": found.name}
         if found is not None and found.is_leaf and not self._navigation.category_of(found).schema:
-            if (article := read_record(doc)) is not None:
-                yield Record("article", article | origin)
-            return
-        for schema in self._description.schemas_for(doc.url):
+            return (yield from _read_article(doc, **origin))
+        schemas = self._description.schemas_for(doc.url)
+        for schema in schemas:
             for record in schema.extract(doc):
                 yield Record(schema.name, _as_data(schema, record) | origin)
+        return "its rules find nothing, or not what is required" if schemas else "in no range that is extracted"
 
 
-def read_record(doc: Doc) -> dict[str, Any] | None:
-    """The fields of an article, where a page shows one."""
+def _read_article(doc: Doc, **origin: str) -> Generator[Record, None, str]:
+    """The article that a page shows; returns why there is none."""
     if doc.tree is None:
-        return None
+        return _NO_HTML
     found = read_article(doc.tree, url=doc.url, language=doc.language)
-    if len(found.text) < _LEAST_CHARS or not found.title or not (found.date or found.authors):
-        return None
-    return {
-        "title": found.title,
-        "authors": found.authors,
-        "date": found.date,
-        "language": found.language,
-        "text": found.text,
-    }
+    if len(found.text) < _LEAST_CHARS:
+        return f"a text below {_LEAST_CHARS} characters"
+    if not found.title:
+        return "no title"
+    if not (found.date or found.authors):
+        return "neither day nor author"
+    fields = ("title", "authors", "date", "language", "text")
+    yield Record("article", {name: getattr(found, name) for name in fields} | origin)
+    return ""
 
 
 def _as_data(schema: Schema, record: FoundRecord) -> dict[str, Any]:

@@ -140,7 +140,9 @@ class Schema(Struct, frozen=True, kw_only=True):
                 if one.after and not found.follows(one.after):
                     continue
                 value = (
-                    self._nested(one, scope.within(found)) if one.fields else _read_value(one, rule, found, scope.doc)
+                    self._nested(one, scope.within(found))
+                    if one.fields
+                    else _read_value(one, rule, found, scope.doc, record.problems)
                 )
                 if value is None:
                     continue
@@ -166,10 +168,13 @@ def _try_rule(rule: Rule, scope: RuleScope, problems: list[str]) -> list[RuleMat
         return []
 
 
-def _read_value(one: SchemaField, rule: Rule, found: RuleMatch, doc: Doc) -> Any:
+def _read_value(one: SchemaField, rule: Rule, found: RuleMatch, doc: Doc, problems: list[str]) -> Any:
     """The value of a match: taken, cut by the pattern, converted; None when nothing is left."""
     take = one.take or rule.take or "text"
-    text = (found.take(take) or "")[:MAX_TEXT]
+    text = found.take(take) or ""
+    if len(text) > MAX_TEXT:
+        problems.append(f"{one.name}: only the first {MAX_TEXT:,} of {len(text):,} characters are taken")
+        text = text[:MAX_TEXT]
     if one.pattern:
         matched = compile_pattern(one.pattern).search(text)
         text = (matched[1 if matched.re.groups else 0] or "") if matched else ""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from lycosa.missions.records.site_description import SiteDescription
     from lycosa.parse import Doc
 
-_MAX_PAGE = 64 << 20
 _MAX_LINE = 1 << 20
 #: Pages that are asked for together.
 _BATCH = 50
@@ -70,7 +69,10 @@ class TriedSchemas(NamedTuple):
 @click.option("--url", default="", metavar="URL", help="The address of the pages, which links are resolved against.")
 @text_form_option
 @request_options
-def try_rules(schema: str, pages: tuple[str, ...], listed: str | None, url: str, form: str, **options: Any) -> None:
+@output_option
+def try_rules(
+    schema: str, pages: tuple[str, ...], listed: str | None, url: str, form: str, output: str, **options: Any
+) -> None:
     """Show what each rule of a schema gives on pages, and where it stands in their source as LINE:COLUMN.
 
     SCHEMA is a TOML file, one that is built in, such as article, or a mission file whose ranges choose the schema. A
@@ -79,23 +81,30 @@ def try_rules(schema: str, pages: tuple[str, ...], listed: str | None, url: str,
     \b
     lycosa try book.toml page.html
     lycosa try press.toml https://news.example/2026/05/story.html --collection press
-    lycosa try article --pages list.jsonl > records.jsonl
+    lycosa try article --pages list.jsonl -o records.jsonl
     """
     schemas, mission = _load_schemas(schema, options)
     given = [TriedPage(page, Path(page), url) for page in pages]
     if not given and listed is None:
         raise UsageError("Name a page to try: a file, a URL, or --pages LIST.jsonl.")
+    check_ending(output, ("jsonl", "txt"))
     tried, failed = 0, 0
-    for page, doc in _read_pages(chain(given, _read_list(listed) if listed is not None else ()), mission):
-        tried += 1
-        if isinstance(doc, str):
-            failed += 1
-            click.echo(f"lycosa: {printable(doc)}", err=True)
-            continue
-        for line in _describe(schemas, doc, page.name) if form == "text" else _encode(schemas, doc, page.name):
-            click.echo(line)
+    tell = _describe if form == "text" else _encode
+    with opened(output, None) as (out, _):
+        for page, doc in _read_pages(chain(given, _read_list(listed) if listed is not None else ()), mission):
+            tried += 1
+            if isinstance(doc, str):
+                failed += 1
+                _warn(doc)
+                continue
+            out.writelines(f"{line}\n" for line in tell(schemas, doc, page.name))
     if failed:
         raise Partial(f"{counted(failed, 'page')} of {tried} could not be read.")
+    report_written(output, counted(tried, "page"))
+
+
+def _warn(text: str) -> None:
+    click.echo(f"lycosa: {printable(text)}", err=True)
 
 
 def _load_schemas(word: str, options: dict[str, Any]) -> tuple[TriedSchemas, Mission]:
@@ -125,7 +134,7 @@ def _is_mission(word: str) -> bool:
 
 def _read_pages(pages: Iterable[TriedPage], mission: Mission) -> Iterator[tuple[TriedPage, Doc | str]]:
     """Each page with what it holds, or with a sentence on why it could not be read; in the order of the pages."""
-    from lycosa.missions.records.page_source import PageSource
+    from lycosa.missions.records.page_source import PageSource, read_page_file
 
     waiting = iter(pages)
     while batch := list(islice(waiting, _BATCH)):
@@ -136,7 +145,7 @@ def _read_pages(pages: Iterable[TriedPage], mission: Mission) -> Iterator[tuple[
                 yield page, fetched.get(page.name) or source.problems.get(page.name, f"{page.name}: no answer")
                 continue
             try:
-                yield page, _read_page(page)
+                yield page, read_page_file(page.path, url=page.url)
             except OSError as error:
                 yield page, f"{page.name}: {error.strerror or error}"
 
@@ -162,29 +171,25 @@ def _read_list(name: str) -> Iterator[TriedPage]:
         raise UsageError(f"{name}: {error.strerror or error}.") from None
 
 
-def _read_page(page: TriedPage) -> Doc:
-    from lycosa.parse import read
-
-    try:
-        with page.path.open("rb") as file:
-            body = file.read(_MAX_PAGE + 1)
-    except ValueError as error:  # a name with a zero in it
-        raise OSError(str(error)) from None
-    if len(body) > _MAX_PAGE:
-        raise OSError(f"it is larger than {_MAX_PAGE:,} bytes")
-    return read(page.url or page.path.absolute().as_uri(), {}, body)
-
-
 def _encode(schemas: TriedSchemas, doc: Doc, page: str) -> Iterator[str]:
-    """One line a record; a page without any has one that is empty."""
-    found = [record.as_dict() for schema in schemas.choose(doc.url) for record in schema.extract(doc)]
-    for record in found or [{}]:
-        yield msgspec.json.encode({"page": page, "record": record}).decode()
+    """One line a record; a page without any has one that is empty. What went wrong is told beside it."""
+    from lycosa.missions.records.page_source import explain_no_html
+
+    found = [record for schema in schemas.choose(doc.url) for record in schema.extract(doc)]
+    problems = dict.fromkeys(problem for record in found for problem in record.problems)
+    for problem in filter(None, (explain_no_html(doc), *problems)):
+        _warn(f"{page}: {problem}")
+    for data in [record.as_dict() for record in found] or [{}]:
+        yield msgspec.json.encode({"page": page, "record": data}).decode()
 
 
 def _describe(schemas: TriedSchemas, doc: Doc, page: str) -> Iterator[str]:
     """What a person sees of a page: what each schema gives, or why there is none."""
+    from lycosa.missions.records.page_source import explain_no_html
+
     chosen = schemas.choose(doc.url)
+    if problem := explain_no_html(doc):
+        yield f"{printable(page)}: {printable(problem)}"
     if not chosen:
         yield f"{printable(page)}: no schema; {printable(schemas.explain(doc.url))}"
     for schema in chosen:
@@ -248,7 +253,7 @@ def learn(file: str, name: str, pages: int, output: str, **options: Any) -> None
     from lycosa.missions.records.learning import Example
     from lycosa.missions.records.learning import learn as learn_schema
     from lycosa.missions.records.learning.learner import read_examples
-    from lycosa.missions.records.page_source import PageSource
+    from lycosa.missions.records.page_source import PageSource, explain_no_html
 
     if pages < 0:
         raise UsageError(f"--pages is a number from 1 on; found {pages}.")
@@ -256,9 +261,9 @@ def learn(file: str, name: str, pages: int, output: str, **options: Any) -> None
     lines = read_examples(file)
     source = PageSource(load_command_line((), options).loaded.mission, folders=(Path(file).parent, Path()))
     docs = source.read(line.page for line in lines)
-    problems = [*source.problems.values(), *(f"{page}: no HTML" for page, doc in docs.items() if doc.tree is None)]
-    for problem in problems:
-        click.echo(f"lycosa: {problem}; this example is left out", err=True)
+    problems = [f"{page}: {problem}" for page, doc in docs.items() if (problem := explain_no_html(doc))]
+    for problem in (*source.problems.values(), *problems):
+        _warn(f"{problem}; this example is left out")
     examples = [Example(docs[line.page], line.values) for line in lines if line.page in docs]
     if not any(e.page.tree is not None for e in examples):
         raise UsageError(f"None of the pages of {file} could be read as HTML: name files, or URLs that answer.")
