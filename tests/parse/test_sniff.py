@@ -65,6 +65,8 @@ def test_html_is_recognised_whatever_was_announced(announced: str) -> None:
         ("application/x-thing", b"a\0\1\2b", "binary", "application/x-thing"),
         ("application/octet-stream", b"%PDF-1.7\n", "pdf", "application/pdf"),
         ("text/html", b"junk\n%PDF-1.4\n\0", "pdf", "application/pdf"),
+        ("text/html", b"<br /><b>Notice</b>: x<br />\n%PDF-1.4\n1 0 obj\n%%EOF\n", "pdf", "application/pdf"),
+        ("text/html", b"<p>It begins with<pre>%PDF-1.4\n</pre>", "html", "text/html"),
         ("text/html", b"\x89PNG\r\n\x1a\n\0", "image", "image/png"),
         ("", b"\xff\xd8\xff\xe0", "image", "image/jpeg"),
         ("", b"RIFF\0\0\0\0WEBPVP8 ", "image", "image/webp"),

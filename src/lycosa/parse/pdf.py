@@ -20,6 +20,15 @@ _LINKS_MAX = 2000
 _ADDRESS_BYTES = 8192
 
 
+#: Bytes in which the beginning of a PDF is looked for: PDFium looks through the first 1,024.
+_LEAD_BYTES = 65536
+
+
+def without_lead(body: bytes) -> bytes:
+    """A PDF without what a faulty program printed before it, from which its own places are not counted."""
+    return body[max(0, body.find(b"%PDF-", 0, _LEAD_BYTES)) :]
+
+
 class PdfContent(Struct):
     """The content of a document that another process read."""
 
@@ -41,7 +50,7 @@ class Pdf:
         self._error = pypdfium2.PdfiumError
         self._pages: dict[int, str] = {}
         try:
-            self._document: Any = pypdfium2.PdfDocument(body)
+            self._document: Any = pypdfium2.PdfDocument(without_lead(body))
             self.count = len(self._document)
             self.info = self._document.get_metadata_dict(skip_empty=True)
         except (self._error, ValueError, OSError) as error:

@@ -63,6 +63,9 @@ _HTML_NAMES = frozenset(
 _FEED_MIMES = {b"rss": "application/rss+xml", b"feed": "application/atom+xml", b"rdf": "application/rdf+xml"}
 _RSS1 = (b"purl.org/rss/1.0", b"netscape.com/rdf/simple/0.9")
 
+#: A PDF behind what a faulty program printed before it: a notice, the top of a page.
+_PDF_BEHIND = re.compile(rb"%PDF-[12]\.\d\s*[\r\n]")
+
 #: First bytes, kind, media type.
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"%PDF-", "pdf", "application/pdf"),
@@ -123,6 +126,8 @@ def sniff(essence: str, body: bytes) -> tuple[str, str]:
         return "html", essence
     head = _read_head(body)
     lead = head.lstrip(_WHITESPACE)
+    if b"%PDF-" in head and _PDF_BEHIND.search(head) and b"%%EOF" in body[-_HEAD_BYTES:]:
+        return "pdf", "application/pdf"
     if lead[:1] != b"<" and (junk := _JUNK.match(lead)):
         lead = lead[junk.end() :]
     if lead[:1] == b"<":

@@ -56,6 +56,79 @@ def test_word_documents_have_headers() -> None:
     assert [each.value for each in facts.emails] == ["acasali@villaverde.example.edu", "lgil@villaverde.example.edu"]
 
 
+_SLIDES = [
+    ("Grafos y redes", "Ana Ruiz", "Universidad de Granada"),
+    ("Un ejemplo", "tres palabras"),
+    ("Fin", "Gracias"),
+]
+
+
+def zip_up(**parts: str) -> bytes:
+    """A zipped document of parts; "__" in their names stands for "/", "_" for "."."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name, text in parts.items():
+            file.writestr(name.replace("__", "/").replace("_", "."), text)
+    return out.getvalue()
+
+
+def make_odp() -> bytes:
+    """OpenDocument slides."""
+    names = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{space}:1.0"'
+        for name, space in (("draw", "drawing"), ("presentation", "presentation"), ("text", "text"), ("o", "office"))
+    )
+    pages = "".join(
+        f"<draw:page><draw:frame><text:p>{'</text:p><text:p>'.join(rest)}</text:p></draw:frame>"
+        f'<draw:frame presentation:class="title"><text:p>{title}</text:p></draw:frame></draw:page>'
+        for title, *rest in _SLIDES
+    )
+    return zip_up(
+        content_xml=f"<o:body {names}>{pages}</o:body>", mimetype="application/vnd.oasis.opendocument.presentation"
+    )
+
+
+def make_pptx_with_a_bad_picture() -> bytes:
+    """Slides of which each has a picture that names no file."""
+    kind = "application/vnd.openxmlformats-officedocument.presentationml"
+    main, draw = (f"http://schemas.openxmlformats.org/{name}/2006/main" for name in ("presentationml", "drawingml"))
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    parts = {}
+    for nth, (title, *rest) in enumerate(_SLIDES, 1):
+        shapes = "".join(
+            f'<p:sp><p:nvSpPr><p:nvPr><p:ph type="{role}"/></p:nvPr></p:nvSpPr>'
+            f"<p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
+            for role, text in [("body", text) for text in rest] + [("ctrTitle", title)]
+        )
+        parts[f"ppt__slides__slide{nth}_xml"] = (
+            f'<p:sld xmlns:p="{main}" xmlns:a="{draw}"><p:cSld><p:spTree>{shapes}<p:pic><p:nvPicPr/><p:blipFill>'
+            "<a:blip/></p:blipFill></p:pic></p:spTree></p:cSld></p:sld>"
+        )
+    slides = range(1, len(_SLIDES) + 1)
+    types = "".join(f'<Override PartName="/ppt/slides/slide{n}.xml" ContentType="{kind}.slide+xml"/>' for n in slides)
+    parts["[Content_Types]_xml"] = f'<Types xmlns="{_TYPES}">{types}</Types>'
+    parts["ppt__presentation_xml"] = (
+        f'<p:presentation xmlns:p="{main}" xmlns:r="{office}"><p:sldIdLst>'
+        + "".join(f'<p:sldId id="{255 + n}" r:id="r{n}"/>' for n in slides)
+        + "</p:sldIdLst></p:presentation>"
+    )
+    parts["ppt___rels__presentation_xml_rels"] = (
+        f'<Relationships xmlns="{_RELATIONS}">'
+        + "".join(f'<Relationship Id="r{n}" Type="{office}/slide" Target="slides/slide{n}.xml"/>' for n in slides)
+        + "</Relationships>"
+    )
+    return zip_up(**parts)
+
+
+@pytest.mark.parametrize(("format", "body"), [("odp", make_odp()), ("pptx", make_pptx_with_a_bad_picture())])
+def test_slides_are_read_whatever_their_pictures(format: str, body: bytes) -> None:
+    """The text of slides is not lost with a picture, and OpenDocument has slides too."""
+    facts = read_facts(body, format=format)
+    assert (facts.kind.value, facts.pages, facts.titles[0].value) == ("slides", 3, "Grafos y redes")
+    assert [person.name for person in facts.people] == ["Ana Ruiz"]
+    assert bool(facts.problem) == (format == "pptx")
+
+
 def test_rtf_is_read() -> None:
     """Also with the bytes of its own encoding."""
     body = rb"{\rtf1\ansi{\fonttbl{\f0 Arial;}}\f0\fs40 Caudales m\'ednimos\par\fs24 Ana Casali\par}"

@@ -6,7 +6,7 @@ import pytest
 from support.pdf_files import Words, lines_down, make_pdf
 
 from lycosa.missions.documents.reading.layout import RAISED
-from lycosa.missions.documents.reading.pdf import read_pdf
+from lycosa.missions.documents.reading.pdf import is_gibberish, read_pdf
 from lycosa.missions.documents.reading.reading import read_layout
 
 PROSE = "the quick brown fox jumps over the lazy dog and goes on its way"
@@ -111,3 +111,29 @@ def test_long_documents_are_read_at_both_ends() -> None:
     """Of many pages the first and the last ones have lines."""
     body = make_pdf(*([Words(72, 300, f"{PROSE} {nth}"), *lines_down(*[PROSE] * 20, y=320)] for nth in range(40)))
     assert {line.page for line in read_pdf(body).lines} == {1, 2, 3, 39, 40}
+
+
+def test_what_a_server_printed_before_a_document_is_skipped() -> None:
+    """A notice or the top of a page before the file, however long, does not move its places."""
+    for lead in (b"<br />\n<b>Notice</b>: x in /srv/a.php<br />\n", b"<!DOCTYPE html><html><head>" + b" " * 5000):
+        assert [line.text for line in read_layout(lead + make_pdf(lines_down("One", "Two"))).lines] == ["One", "Two"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(f"Capítulo {nth} de los clíticos {'.' * 90} {nth}" for nth in range(40)),
+        "\n".join(f"{nth * 7919:08d} {nth % 10},5 {nth % 7},25 NP" for nth in range(80)),
+        "Μια εργασία για τις βάσεις δεδομένων και την απόδοση των υπολογιστών\n" * 10,
+    ],
+)
+def test_clear_text_is_not_taken_for_fonts_without_letters(text: str) -> None:
+    """Contents with their dots, tables of figures and other scripts are text."""
+    assert not is_gibberish(text)
+
+
+def test_fonts_without_letters_are_told() -> None:
+    """Words moved along the alphabet, and signs in place of letters."""
+    moved = "".join(chr(ord(letter) - 29) if letter.isalpha() else letter for letter in PROSE)
+    assert is_gibberish("\n".join([moved] * 10))
+    assert is_gibberish("\n".join(["!§$ %&/ ()=? *'# ¡¢£ ¤¥¦ 12 34"] * 10))

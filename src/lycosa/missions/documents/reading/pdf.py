@@ -21,7 +21,8 @@ from msgspec import Struct
 from lycosa.missions.documents.model import Box
 from lycosa.missions.documents.reading.layout import ACCENTS, RAISED, Layout, Line, clean, compose
 from lycosa.missions.documents.reading.order import Segment, order_page
-from lycosa.parse.pdf import CHARS_MAX
+from lycosa.parse.pdf import CHARS_MAX, without_lead
+from lycosa.text.terms import STOP_WORDS
 
 PACKET_MAX = 500_000
 VALUE_MAX = 2000
@@ -120,6 +121,8 @@ _FOREIGN_COVER = re.compile(
     re.I,
 )
 _ADDRESS_SIGN = re.compile(r"@|\barroba\b|[\[({]\s?at\s?[\])}]", re.I)
+#: Words that every text of their language has.
+_FREQUENT = frozenset(word.decode() for words in STOP_WORDS.values() for word in words if len(word) > 1)
 _BLANK = frozenset(" \t\r\n\x00\u00a0\u3000\u2002\u2003\u2009")
 
 
@@ -161,7 +164,7 @@ class PdfReader:
         self.count = 0
         self.info: dict[str, str] = {}
         try:
-            self._document: Any = pypdfium2.PdfDocument(body)
+            self._document: Any = pypdfium2.PdfDocument(without_lead(body))
             self.count = len(self._document)
         except self._errors as error:
             reason = str(error)
@@ -490,7 +493,7 @@ def read_pdf(body: bytes) -> Layout:
     layout.problem = layout.problem or reader.problem
     if not layout.text.strip():
         layout.problem = layout.problem or ("pdf: only pictures" if layout.image_pages else "pdf: no text")
-    elif _is_gibberish(layout.text):
+    elif is_gibberish(layout.text):
         layout.problem = layout.problem or "pdf: fonts without Unicode"
     return layout
 
@@ -521,19 +524,21 @@ def _read_pages(reader: PdfReader, layout: Layout) -> dict[int, list[Segment]]:
     return pages
 
 
-def _is_gibberish(text: str) -> bool:
+def is_gibberish(text: str) -> bool:
     """Whether a text is of no script: fonts without a Unicode map give figures and signs in place of letters."""
-    sample = text[:4000]
+    sample = re.sub(r"([^\w\s])\1+", r"\1", text[:8000])  # without the dots of a table of contents
     printed = [letter for letter in sample if not letter.isspace()]
-    odd = sum(1 for letter in printed if not letter.isalnum() and not 0x20 < ord(letter) < 0x3000)
-    letters = [letter for letter in printed if letter.isalpha()]
-    vowels = sum(1 for letter in letters if letter in "aeiouáéíóúAEIOU")
-    latin = sum(1 for letter in letters if letter < "\u0250")
-    return len(printed) > 100 and (
-        odd > 0.3 * len(printed)
-        or len(letters) < 0.3 * len(printed)
-        or (latin > 0.9 * len(letters) and not 0.22 < vowels / max(1, latin) < 0.62)
-    )
+    words = re.findall(r"[^\W\d_]{2,}", sample.lower())
+    if len(printed) <= 100 or sum(word in _FREQUENT for word in words) > 0.13 * len(words):
+        return False
+    signs = sum(not letter.isalnum() for letter in printed)
+    odd = sum(not letter.isalnum() and not 0x20 < ord(letter) < 0x3000 for letter in printed)
+    letters = "".join(words)
+    latin = sum(letter < "\u0250" for letter in letters)
+    vowels = sum(letter in "aeiouyáéíóúäöü" for letter in letters)
+    no_words = latin > 0.9 * len(letters) and not 0.25 < vowels / max(1, latin) < 0.65
+    few = len(letters) < 0.3 * len(printed)
+    return max(odd, 0.7 * signs) > 0.3 * len(printed) or no_words and not few
 
 
 def _lines(pages: dict[int, list[Segment]], *, height: float) -> list[Line]:

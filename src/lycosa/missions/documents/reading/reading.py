@@ -7,11 +7,15 @@ whose models come with it; nothing is downloaded.
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+
+from lxml import etree
 
 from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.model import Box
@@ -24,44 +28,116 @@ MAX_CHARS = 10_000_000
 _MAX_LINES = 400
 _HEADING = re.compile(r"(#{1,6})\s+(.*)")
 _MARKS = re.compile(r"\*{1,3}|_{2,3}|`|\\(?=[\\`*_{}\[\]()#+.!|-])")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_LINK = re.compile(r"\\?!?\[([^\]]*)\]\([^)]*\)")
 _WIDTH, _LEFT, _LEADING = 595.0, 72.0, 16.0
 _SIZES = {1: 20.0, 2: 16.0, 3: 14.0}
 _TEXT_SIZE = 11.0
 _SLIDES = frozenset({"pptx", "ppt", "pps", "odp"})
+#: What the library of formats does not know.
+_UNKNOWN = frozenset({"odp"})
+#: The parts of zipped formats that have their text, and how many of them are read.
+_PARTS = {
+    "pptx": re.compile(r"ppt/slides/slide\d+\.xml"),
+    "docx": re.compile(r"word/document\.xml"),
+    "odt": re.compile(r"content\.xml"),
+    "odp": re.compile(r"content\.xml"),
+}
+_PARTS_MAX = 500
+#: What their metadata are called.
+_GIVEN = {
+    "title": "title",
+    "initial-creator": "authors",
+    "creator": "authors",
+    "subject": "subject",
+    "keyword": "keywords",
+}
 
 
 def read_office(body: bytes, /, *, format: str) -> Layout:
     """The layout of a document in one of these formats; what is wrong with it stands in `problem`."""
     if format == "rtf" and not body.lstrip().startswith(b"{\\rtf"):
         return Layout(format=format, problem="rtf: it does not begin as such a file does")
-    import kreuzberg  # native code, in a process that may be killed
-
-    config = kreuzberg.ExtractionConfig(output_format="markdown", use_cache=False, ocr=None)
+    problem = ""
     try:
-        result = kreuzberg.extract_bytes_sync(body, MIMES[format], config)
+        content, given = _salvage_text(body, format) if format in _UNKNOWN else _extract_text(body, format)
     except Exception as error:  # whatever a library of parsers raises is about the file
         words = str(error).strip().splitlines()
-        return Layout(format=format, problem=f"{format}: {words[0][:200] if words else type(error).__name__}")
-    content = result.content[:MAX_CHARS]
+        problem = f"{format}: {words[0][:200] if words else type(error).__name__}"
+        try:
+            content, given = _salvage_text(body, format)
+        except Exception:
+            return Layout(format=format, problem=problem)
     lines, pages = _read_lines(content, is_slides=format in _SLIDES)
     metadata = {
         name: value
         for name in ("title", "authors", "subject", "keywords", "created_by")
-        if (value := _text(result.metadata.get(name)))
+        if (value := _text(given.get(name)))
     }
     if "authors" in metadata:
         metadata["author"] = metadata.pop("authors")
     return Layout(
         format=format,
-        page_count=pages or int(result.metadata.get("page_count") or 1),
+        page_count=pages or int(given.get("page_count") or 1),
         page_width=_WIDTH if format not in _SLIDES else 720.0,
         page_height=842.0 if format not in _SLIDES else 540.0,
         lines=lines,
         text="\n".join(_plain(line) for line in content.splitlines() if line.strip()),
         metadata=metadata,
-        problem="" if lines else f"{format}: there is no text in it",
+        problem=problem or ("" if lines else f"{format}: there is no text in it"),
     )
+
+
+def _extract_text(body: bytes, format: str) -> tuple[str, dict[str, Any]]:
+    """The text as Markdown and the embedded metadata, by the library that knows most formats."""
+    import kreuzberg  # native code, in a process that may be killed
+
+    config = kreuzberg.ExtractionConfig(output_format="markdown", use_cache=False, ocr=None)
+    result = kreuzberg.extract_bytes_sync(body, MIMES[format], config)
+    return result.content[:MAX_CHARS], dict(result.metadata)
+
+
+def _salvage_text(body: bytes, format: str) -> tuple[str, dict[str, Any]]:
+    """The same by the paragraphs of a zipped format, whatever is wrong with its pictures: titles become headings."""
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, load_dtd=False)
+    blocks: list[str] = []
+    given: dict[str, Any] = {}
+    with zipfile.ZipFile(io.BytesIO(body)) as file:
+
+        def parse(name: str) -> Any:
+            with file.open(name) as part:
+                return etree.fromstring(part.read(MAX_CHARS), parser)
+
+        parts = [name for name in file.namelist() if _PARTS[format].fullmatch(name)]
+        for name in sorted(parts, key=lambda name: (len(name), name))[:_PARTS_MAX]:
+            root = parse(name)
+            for page in list(root.iter("{*}page")) or [root]:
+                blocks += _paragraphs(page, is_slide=format in _SLIDES)
+        for name in {"meta.xml", "docProps/core.xml"} & set(file.namelist()):
+            for node in parse(name).iter(*(f"{{*}}{tag}" for tag in _GIVEN)):
+                given.setdefault(_GIVEN[etree.QName(node).localname], node.text)
+    return "\n\n".join(blocks)[:MAX_CHARS], given
+
+
+def _paragraphs(page: Any, *, is_slide: bool) -> Iterator[str]:
+    """The paragraphs of a slide or a text, as Markdown; the first of a slide is its heading where none is marked."""
+    for gap in page.iter("{*}br", "{*}tab", "{*}line-break", "{*}s"):
+        gap.tail = f" {gap.tail or ''}"
+    texts = [(" ".join("".join(node.itertext()).split()), _is_heading(node)) for node in page.iter("{*}p", "{*}h")]
+    texts = [one for one in texts if one[0]]
+    if is_slide:
+        texts.sort(key=lambda one: not one[1])
+    for nth, (text, is_heading) in enumerate(texts):
+        yield f"## {text}" if is_heading or is_slide and nth == 0 else text
+
+
+def _is_heading(node: Any) -> bool:
+    """Whether a paragraph is a title, by its own style or by the frame around it."""
+    frame = next(node.iterancestors("{*}sp", "{*}frame"), None)
+    marks = [*node.iter("{*}pStyle")]
+    if frame is not None:
+        marks += [frame, *frame.iter("{*}ph")]
+    values = " ".join(str(value) for mark in marks for value in mark.attrib.values())
+    return etree.QName(node).localname == "h" or bool(re.search(r"\b(?:title|ctrTitle|Title|Heading\d?)\b", values))
 
 
 def _read_lines(content: str, *, is_slides: bool) -> tuple[list[Line], int]:
@@ -218,15 +294,11 @@ def _read_pdf(body: bytes, /) -> Layout:
     return recognise_text(body, layout) if layout.image_pages and not layout.lines else layout
 
 
-_OFFICE = ("doc", "docx", "ppt", "pps", "pptx", "odt", "odp", "rtf", "epub")
 #: The reader of each format; a format without one is told, not guessed.
 READERS: dict[str, Callable[[bytes], Layout]] = {
     "pdf": _read_pdf,
     "ps": read_postscript,
-    **{
-        name: partial(read_office, format=name)
-        for name in ("doc", "docx", "ppt", "pps", "pptx", "odt", "odp", "rtf", "epub")
-    },
+    **{name: partial(read_office, format=name) for name in MIMES if name not in ("pdf", "ps")},
 }
 
 
