@@ -156,7 +156,7 @@ def load_reel(world: World, quarry: Geo) -> tuple[Recording, Key]:
     relevance = make_relevance(mission_of("learn"))
 
     def weigh(doc: Doc) -> float:
-        return relevance.page(doc.raw_text if doc.tree is not None else doc.text, doc.language)
+        return relevance.page(f"{doc.title}\n{doc.text}", doc.language)
 
     with Collection(world.folder) as collection:
         recording = Recording(collection, quarry, weigh=weigh)
@@ -273,8 +273,7 @@ def cost(world: World, thesaurus: str) -> None:
             met.update(url for _, url, _ in news)
             contexts = [doc.context(at) for _, _, at in news]
             clock = time.process_time()
-            text = doc.text if doc.tree is None or relevance.reads else doc.raw_text
-            weight = relevance.page(text, doc.language)
+            weight = relevance.page(f"{doc.title}\n{doc.text}", doc.language)
             spent["relevance"] += time.process_time() - clock
             host = urls.host_of(doc.url)
             policy_data = policy.score(Link(doc.url), doc.url, host=host)[

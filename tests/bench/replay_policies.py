@@ -67,7 +67,7 @@ def compare(
         relevance = make_relevance(mission)
 
         def weigh(doc: Doc) -> float:
-            return relevance.page(doc.text if doc.tree is None or relevance.reads else doc.raw_text, doc.language)
+            return relevance.page(f"{doc.title}\n{doc.text}", doc.language)
 
         def key(answer: RecordedAnswer) -> str:
             return quarry.identity(answer.url) or answer.digest or answer.url

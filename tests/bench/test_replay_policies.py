@@ -74,7 +74,9 @@ def test_a_replay_asks_in_the_order_of_a_crawl(policy: str, tmp_path: Path) -> N
     with Collection(tmp_path / "whole") as collection:
         mission = load(text=to_toml(collection.mission), overrides={"policy.name": policy, "order": "best"}).mission
         relevance, quarry = make_relevance(mission), load_quarry(mission)
-        recording = Recording(collection, quarry, weigh=lambda doc: relevance.page(doc.raw_text, doc.language))
+        recording = Recording(
+            collection, quarry, weigh=lambda doc: relevance.page(f"{doc.title}\n{doc.text}", doc.language)
+        )
     with closing(recording):
         asked = [answer.url for answer in Simulation(recording, mission, identity=quarry.identity).run()]
     assert asked == [line.split()[3] for line in lines]

@@ -316,3 +316,57 @@ def test_frames_inside_a_body_are_found() -> None:
     """A frameset in the wrong place has no place in the tree; its frames are links all the same."""
     doc = _read("<html><body><FRAMESET cols='1,*'><frame src='menu.htm'><frame src=main.htm></frameset></body></html>")
     assert [(link.href, link.kind) for link in doc.links] == [("menu.htm", "frame"), ("main.htm", "frame")]
+
+
+@pytest.mark.parametrize(
+    ("anchor", "text"),
+    [
+        ("alpha<br>beta", "alpha beta"),
+        ("<h3>Title</h3><p>text</p>", "Title text"),
+        ("<ul><li>one<li>two</ul>", "one two"),
+        ("<span><div>card</div></span>more", "card more"),
+        (
+            "see<script>var x</script><style>b{}</style><span hidden>none</span><b style='display:none'>no</b> this",
+            "see this",
+        ),
+        ("un<b>bold</b>ed", "unbolded"),
+    ],
+)
+def test_words_of_an_anchor_stay_apart(anchor: str, text: str) -> None:
+    """Markup that begins a line parts words; scripts, styles and what is hidden are not read; phrases are one text."""
+    assert _links(f"<div>x <a href=y>{anchor}</a></div>") == [("y", text)]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        "<ul>{}</ul>|<li>{}</li>",
+        "<div>{}</div>|<a href=x><p>{}</p></a><span>,</span>",
+        "<p>{}</p>|<button>{}</button>",
+        "<select>{}</select>|<option>{}</option>",
+        "<div>{}</div>|<form>{}</form>",
+        "<table><tr>{}</table>|<td>{}</td>",
+        "<dl>{}</dl>|<dt>{}</dt>",
+        "<div>{}</div>|<b><h4>{}</h4></b><i>,</i>",
+    ],
+)
+def test_a_minified_page_has_the_words_of_one_with_line_breaks(pieces: str) -> None:
+    """Where no white space stands between elements, their words do not run together."""
+    outer, _, inner = pieces.partition("|")
+    terms = ["wms", "wfs", "csw"]
+    minified = outer.format("".join(inner.format(term) for term in terms))
+    loose = outer.format("\n".join(inner.format(term) for term in terms)).replace("><", ">\n<")
+    words = [word for word in _read(minified).text.split() if word != ","]
+    assert words == [word for word in _read(loose).text.split() if word != ","] == terms
+
+
+def test_what_is_hidden_is_not_read() -> None:
+    """Hidden elements are no text, but for pages that only their script shows; the tree stays what it was."""
+    hidden = "<div hidden>a</div><p style='color:red; Display: none'>b</p><iframe>c</iframe><dialog>d</dialog>"
+    doc = _read(f"<body><p>seen</p>{hidden}")
+    assert doc.tree is not None
+    tags = [e.tag for e in doc.tree.iter_elements()]
+    assert doc.text.split() == ["seen"]
+    assert [e.tag for e in doc.tree.iter_elements()] == tags
+    assert _read("<body style='display:none'><h1>Later</h1>all").text.split() == ["Later", "all"]
+    assert _read("<body><div hidden><main>Later</main></div>").text.split() == ["Later"]

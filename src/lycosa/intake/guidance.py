@@ -191,8 +191,7 @@ class LinkScoring:
         )
         if doc is not None:
             observation.doc_kind, observation.title = doc.kind, doc.title
-            text = doc.text if doc.tree is None or self._relevance.reads else doc.raw_text
-            observation.relevance = self._relevance.page(text, doc.language)
+            observation.relevance = self._relevance.page(f"{doc.title}\n{doc.text}", doc.language)
         self.policy.begin_answer(observation)
 
     def score(self, link: Link, doc: Doc, *, url: str, host: str, context: str) -> tuple[float, bytes]:

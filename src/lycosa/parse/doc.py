@@ -233,13 +233,8 @@ class Doc:
         return self._pdf
 
     @property
-    def raw_text(self) -> str:
-        """All text of an HTML page in its order, scripts included: cheap, and enough to tell pages apart."""
-        return "" if self._tree is None else self._tree.text
-
-    @property
     def text(self) -> str:
-        """The plain text, markup removed; empty for kinds that hold none."""
+        """The plain text that a reader sees, markup removed; empty for kinds that hold none."""
         if self._text is None:
             self._text = self._read_text()
         return self._text

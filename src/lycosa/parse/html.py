@@ -69,7 +69,23 @@ _INLINE = frozenset(_PHRASING.split())
 _SILENT = frozenset({"script", "style", "title", "template", "head", "textarea", "noframes", "iframe"})
 _ASCII_SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f"  # beside the space itself
 _HREFS = turbohtml.XPath("//a/@href")
+_WITH_ELEMENTS = turbohtml.XPath("//a[*]")
 _PLAIN = PlainText(layout="strict", bullet="", table_cell_separator=" ")
+#: What no reader sees, and what begins a line of its own though plain text does not know it: boxes, and elements of
+#: phrases around blocks.
+_UNSEEN = (
+    "[hidden]:not([hidden='until-found' i]), [style*='display:none' i], [style*='display: none' i],"
+    " dialog:not([open]), iframe, noframes"
+)
+_BOXES = "button, center, fieldset, form, hgroup, legend, optgroup, option, search, select, textarea"
+_BLOCKS = (
+    "address, article, aside, blockquote, center, details, div, dl, fieldset, figure, footer, form, h1, h2, h3, h4, h5,"
+    " h6, header, main, nav, ol, p, pre, section, table, ul"
+)
+_ODD = f"{_UNSEEN}, {_BOXES}, :is(a, b, em, font, i, label, small, span, strong, u) > :is({_BLOCKS})"
+_BOX_TAGS = frozenset(_BOXES.split(", "))
+#: A page may be hidden until its script runs: what holds one of these is shown in the end.
+_SHOWN_LATER = "h1, main, article"
 
 
 class ParsedPage(Struct):
@@ -207,7 +223,8 @@ def _read_anchors(tree: Document, *, large: bool, max_links: int) -> tuple[list[
         every = ((e, _read_href(e)) for e in chain(anchors, elements))
         given = list(islice(((e, href) for e, href in every if href is not None), max_links + 1))
         anchors, hrefs = [e for e, _ in given], [href for _, href in given]
-    texts = [e.text for e in anchors] if not large else [_read_large(e) for e in anchors]
+    marked = set(_WITH_ELEMENTS(tree))  # type: ignore[arg-type]  # elements
+    texts = [read_text(e) if e in marked else e.text for e in anchors] if not large else list(map(_read_large, anchors))
     if not _are_tidy(texts):
         texts = [_tidy(text) or (_read_alt(e) if not large else "") for e, text in zip(anchors, texts, strict=True)]
     if tree.select_one("a[rel]") is None:
@@ -259,7 +276,7 @@ def _read_large(e: Element) -> str:
     parent = e.parent
     if isinstance(parent, Element) and parent.closest("a") is not None:
         return ""
-    return e.text.lstrip()[:_RAW_ANCHOR] or _read_alt(e)
+    return read_text(e).lstrip()[:_RAW_ANCHOR] or _read_alt(e)
 
 
 def _read_alt(e: Element) -> str:
@@ -343,9 +360,31 @@ def parse_refresh(content: str) -> tuple[float, str] | None:
     return float(found[1][:_MAX_DIGITS] or 0), next((url for url in found.groups()[1:] if url), "")
 
 
-def read_text(tree: Document) -> str:
-    """The text that a reader sees."""
-    return tree.to_text(_PLAIN)
+def read_text(node: Document | Element) -> str:
+    """The text of a page or an element as a reader sees it, with white space wherever markup separates."""
+    odd = node.select(_ODD)
+    if not odd:
+        return node.to_text(_PLAIN)
+    unseen = set(node.select(_UNSEEN))
+    # The tree is laid out as if these had other names, and has its own again before anybody looks.
+    names: dict[Element, str] = {}
+    for e in odd:
+        outer = e.parent
+        if e in unseen:
+            if e.tag not in ("html", "body", "main", "article") and e.select_one(_SHOWN_LATER) is None:
+                names[e] = "script"
+        elif isinstance(outer, Element) and outer.tag in _INLINE:
+            names.setdefault(outer, "div")
+        if e.tag in _BOX_TAGS:
+            names.setdefault(e, "div")
+    tags = [(e, e.tag) for e in names]
+    try:
+        for e, name in names.items():
+            e.tag = name
+        return node.to_text(_PLAIN)
+    finally:
+        for e, tag in tags:
+            e.tag = tag
 
 
 def read_context(anchor: Element, chars: int) -> str:

@@ -34,12 +34,8 @@ class Page:
     tree: object = "HTML"
 
     @property
-    def raw_text(self) -> str:
-        return f"{self.title}{self.text}"
-
-    @property
     def body(self) -> bytes:
-        return f"{self.raw_text}{self.links}".encode()
+        return f"{self.title}{self.text}{self.links}".encode()
 
 
 def words(seed: object, count: int = 60) -> str:

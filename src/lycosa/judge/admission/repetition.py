@@ -103,10 +103,6 @@ class Readable(Protocol):
         """Its links."""
 
     @property
-    def raw_text(self) -> str:
-        """All text in the order of the page, whether a reader sees it or not; cheap."""
-
-    @property
     def text(self) -> str:
         """The text that a reader sees, one block per line."""
 
@@ -347,7 +343,7 @@ class Repetition:
 
     def _find_news(self, folder: _Folder, page: Readable, url: str, *, met: bool, wholly: bool) -> News | None:
         """What a page says that its folder did not say; None where nothing is known to compare it with."""
-        alike = True if met else self._is_like_last(folder, page.raw_text)
+        alike = True if met else self._is_like_last(folder, page.text)
         news: News | None = None
         if alike is not None:
             news = self._find_news_in_text(folder, page, url, wholly=wholly) if alike else News.TEXT

@@ -151,7 +151,6 @@ class Relevance:
         self._anchors = term_weights(anchor_terms) if by_terms else {}
         self._urls = term_weights(url_terms) if by_terms else {}
         self._pages, self._shorts = pages, shorts
-        self.reads = pages is not None  # it wants a page as people read it: words of scripts would be its terms
         words = sorted({*self._anchors, *(term for term in self._urls if len(term) > 2)}, key=len, reverse=True)
         self._terms = _find_least(words)
         # Over bytes: to say where in a text its matches are costs as much as to find them.
