@@ -5,14 +5,26 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import apsw
+import msgspec
 import pytest
 
 from lycosa import Collection
 from lycosa.errors import UsageError
 from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.evidence.directory import Directory, Mention
+from lycosa.missions.documents.evidence.fusion import Fusion
 from lycosa.missions.documents.evidence.labels import find_label, find_subcategory, kind_of_words, parse_labels
-from lycosa.missions.documents.model import DocumentDescription, Person
+from lycosa.missions.documents.evidence.site_graph import SiteDocument, SiteGraph
+from lycosa.missions.documents.model import (
+    DocumentDescription,
+    DocumentFacts,
+    Evidence,
+    Finding,
+    PageFacts,
+    Person,
+)
+from lycosa.missions.documents.settings import DocumentSettings
 
 SITE = "http://www.faculty.test"
 
@@ -131,6 +143,60 @@ def test_two_people_of_one_name_stay_two() -> None:
         ]
     )
     assert len(directory.find("Ana Gil")) == 2
+
+
+def test_an_address_is_of_whom_it_names() -> None:
+    """A page that ties it to somebody else is not believed; held by two whom it does not tell apart, it is nobody's."""
+    directory = Directory()
+    directory.add_all(
+        [
+            mention("Ana Casali", "acasali@x.edu", "pedro.romero@x.edu"),
+            mention("Pedro Romero", "promero@x.edu"),
+            mention("Luis Gil", "grupo7@x.edu", url="http://x/a"),
+            mention("Eva Sanz", "grupo7@x.edu", "esanz@x.edu", url="http://x/b"),
+        ]
+    )
+    held = {entry.name: set(entry.addresses) for entry in directory.entries}
+    assert held == {
+        "Ana Casali": {"acasali@x.edu"},
+        "Pedro Romero": {"promero@x.edu"},
+        "Luis Gil": set(),
+        "Eva Sanz": {"esanz@x.edu"},
+    }
+
+
+def site(documents: dict[str, DocumentFacts], pages: dict[str, PageFacts] | None = None) -> list[DocumentDescription]:
+    """The documents of a small site as they are described; every page links to every document."""
+    graph = SiteGraph(apsw.Connection(":memory:"))
+    graph._store.execute("CREATE TABLE page (url TEXT PRIMARY KEY, data BLOB)")
+    for url, facts in (pages or {}).items():
+        graph._store.execute("INSERT INTO page VALUES (?, ?)", (url, msgspec.json.encode(facts)))
+    graph._parents = {url: tuple(pages or ()) for url in documents}
+    found = [SiteDocument(url, facts, (url,), "", "") for url, facts in documents.items()]
+    fusion = Fusion(DocumentSettings(), graph)
+    fusion.learn_pages()
+    for document in found:
+        fusion.learn_document(document)
+    return [fusion.describe(document) for document in found]
+
+
+def facts(*authors: str, emails: tuple[str, ...] = (), kind: str = "article", head: str = "") -> DocumentFacts:
+    """What a document says that prints these authors and addresses."""
+    proof = (Evidence(source="text", rule="line model", page=1),)
+    return DocumentFacts(
+        format="pdf",
+        kind=Finding(kind, 0.9),
+        people=tuple(Person(name=name, confidence=0.9, emails=emails[:1], evidence=proof) for name in authors),
+        emails=tuple(Finding(email, 0.9, proof) for email in emails),
+        head=head or "\n".join((*authors, *emails)),
+    )
+
+
+def test_addresses_of_a_document_are_weighed_over_all_its_authors() -> None:
+    """Whatever was tied to an author before: the local part decides, and each author has their own."""
+    emails = ("hannah@x.edu", "bh7@x.edu")
+    (paper,) = site({"http://x.edu/a.pdf": facts("Bo Han", "Hannah Smith", emails=emails)})
+    assert [[each.email for each in author.addresses] for author in paper.authors] == [["bh7@x.edu"], ["hannah@x.edu"]]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from lycosa.missions.documents.names import (
     fits_address,
     judge_name,
     same_person,
+    share_addresses,
     smith_waterman,
 )
 from lycosa.missions.documents.pages.blocks import find_organisations
@@ -51,6 +52,7 @@ def test_what_is_no_name(text: str) -> None:
         ("Anna Weiß", "Anna Weiss", True),
         ("Søren Ærø", "Soren Aero", True),
         ("AA Gómez", "Ana Gómez", False),
+        ("Åse Ødegård", "Aase Oedegaard", True),
     ],
 )
 def test_one_person_under_many_spellings(left: str, right: str, same: bool) -> None:
@@ -79,6 +81,11 @@ def test_similarities_reach_from_0_to_1() -> None:
         ("Åse Bjørnstad", "aase.bjoernstad@x.no", True),
         ("Anna Weiß", "weiss@x.at", True),
         ("Manuel Ruiz", "manuel.ruiz@x.es", True),
+        ("Nicholas Nelson", "nelsonni@x.edu", True),
+        ("Alessandro Berarducci", "berardu@x.it", True),
+        ("María del Río", "mdelrio@x.es", True),
+        ("Bo Han", "hannah@x.edu", False),
+        ("Ana García", "martagarcia@x.es", False),
     ],
 )
 def test_an_address_fits_a_name(name: str, email: str, fits: bool) -> None:
@@ -127,3 +134,24 @@ def test_organisations_in_text() -> None:
         "Universidad de Villaverde",
     ]
     assert find_organisations("We met at Stanford University yesterday") == ["Stanford University"]
+
+
+@pytest.mark.parametrize(
+    ("names", "locals_", "shared"),
+    [
+        (["Bo Han", "Hannah Smith"], ["hannah", "bh7"], [["bh7"], ["hannah"]]),
+        (["Antonio García", "Ana García"], ["agarcia", "antgarcia"], [["antgarcia"], ["agarcia"]]),
+        (["Sebastian Arndt", "Sebastian Möller"], ["sebastian.moeller"], [[], ["sebastian.moeller"]]),
+        (["Juan García", "Julia García"], ["jgarcia"], [[], []]),
+        (["Fay Chang", "Deborah Wallach", "Mike Burrows"], ["fay", "kerr", "m3b"], [["fay"], ["kerr"], ["m3b"]]),
+        (["Ana Ruiz", "Luis Gil"], ["hidro1", "hidro2"], [[], []]),
+        (["Luis Gil"], ["lucia.gil"], [[]]),
+        (["Ana Ruiz"], ["aruiz", "ana.ruiz"], [["aruiz", "ana.ruiz"]]),
+    ],
+)
+def test_addresses_are_shared_among_all_people_at_once(
+    names: list[str], locals_: list[str], shared: list[list[str]]
+) -> None:
+    """By the local part, then by what is left of both; nobody gets one that names another."""
+    found = share_addresses(names, [f"{local}@x.edu" for local in locals_])
+    assert [[email.removesuffix("@x.edu") for email in emails] for emails in found] == shared

@@ -42,6 +42,13 @@ def test_a_course_is_no_person() -> None:
     assert {each.name: each.role for each in facts.people} == {"Ana Casali": "teacher", "Luis Gil": "teacher"}
 
 
+def test_an_address_beside_a_name_may_be_of_somebody_else() -> None:
+    """One that has another given name is not tied to whom the page names beside it."""
+    facts = page("<h1>Ana Casali</h1><ul><li>Pedro Romero, secretary: lucia.gil@x.edu</li></ul><p>marta.sanz@x.edu</p>")
+    assert [each.emails for each in facts.people] == [(), ()]
+    assert len(facts.emails) == 2
+
+
 def test_an_office_is_nobodys_address() -> None:
     """An address of an office is listed, and tied to no person."""
     facts = page("<p>Decana: Inés Romero Sanz (decanato@x.edu)</p>")

@@ -42,7 +42,7 @@ CREATE INDEX authorship_person ON authorship (person);
 """
 CATALOGUE = Derived(
     name="documents.db",
-    version=2,  # of the tables and of the rules of fusion
+    version=3,  # of the tables and of the rules of fusion
     tables=_TABLES,
     make="lycosa.missions.documents.catalogue:make_catalogue",
     depends_on="lycosa.missions.documents.catalogue:state_of",

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
+from os.path import commonprefix
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -83,7 +84,7 @@ def judge_name(text: str) -> float:
         return 0.95
     if any(word in known for word in words):
         return 0.75
-    return 0.6 if any(len(word) == 1 for word in words) else 0.45
+    return 0.6 if any(len(word) == 1 for word in words) else _LIKELY
 
 
 def find_names(text: str) -> list[FoundName]:
@@ -184,8 +185,18 @@ def telling_parts(name: str) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def same_person(left: str, right: str) -> float:
-    """How sure two names are one person's: each part of one has its like in the other, whole or by its initial."""
-    fewer, more = sorted((telling_parts(left), telling_parts(right)), key=len)
+    """How sure two names are one person's: each part of one has its like in the other, whole or by its initial.
+
+    Letters may be written as two: "Åse Ødegård" is "Aase Oedegaard".
+    """
+    sure = _compare_parts(telling_parts(left), telling_parts(right))
+    if sure or left.isascii() and right.isascii():
+        return sure
+    return _compare_parts(telling_parts(spell_out(left)), telling_parts(spell_out(right)))
+
+
+def _compare_parts(left: list[str], right: list[str]) -> float:
+    fewer, more = sorted((left, right), key=len)
     if not fewer:
         return 0.0
     if sorted(fewer) == sorted(more):
@@ -238,55 +249,139 @@ def _sites(emails: Iterable[str]) -> set[str]:
     return {urls.registered_domain(domain) or domain for domain in domains}
 
 
+#: Similarity from which an address is a person's by its letters.
+FITTING = 0.6
+#: From here on it may be, if it is nobody else's.
+_LIKELY = 0.45
+#: Two fits that are nearer to each other say the same.
+NEARLY = 0.04
+
+
+@lru_cache(maxsize=65536)
 def fits_address(name: str, email: str) -> float:
-    """How well an address fits a name by its local part, 0 to 1: "acasali@…", "ana.casali@…".
+    """How well an address fits a name by its local part, 0 to 1: "acasali@…", "ana.casali@…", "casalia@…".
 
     Letters that addresses do not have may be written as two: juergen.mueller@… is Jürgen Müller's.
     """
-    local = fold_words(email.partition("@")[0])
-    fit = _fit(telling_parts(name), local)
-    return fit if fit == 1.0 or name.isascii() else max(fit, _fit(telling_parts(spell_out(name)), local))
+    local = re.sub(r"\d+", " ", fold_words(email.partition("@")[0]))
+    words = " ".join(local.split())[:32]
+    fit = _fit(name_parts(name), words)
+    return fit if fit == 1.0 or name.isascii() else max(fit, _fit(name_parts(spell_out(name)), words))
 
 
-def _fit(parts: list[str], local: str) -> float:
-    joined = re.sub(r"[\d ]+", "", local)
-    if not parts or not joined:
+class _Explained(NamedTuple):
+    """An address taken apart into beginnings of a name's parts; of two ways the cheaper one is better."""
+
+    cost: float
+    pieces: tuple[tuple[str, int], ...]  # the parts, and how many letters of each
+    strange: int = 0  # letters that are left
+
+
+def _fit(parts: tuple[str, ...], words: str) -> float:
+    if PARTICLES.issuperset(parts) or not words or len(words) > 5 and not any(part[:3] in words for part in parts):
         return 0.0
-    words = local.split()
-    initials = "".join(part[0] for part in parts)
-    hits = [part for part in parts if len(part) > 2 and (part in words or len(part) > 3 and part in joined)]
-    if len(hits) >= 2:
-        return 1.0
-    if hits:
-        return 0.3 if _names_another(words, parts, hits[0]) else _fit_beside(joined, hits[0], parts)
-    return 0.6 if joined == initials and len(joined) >= 2 else _fit_cut(joined, parts)
-
-
-def _fit_cut(joined: str, parts: list[str]) -> float:
-    """How well an address fits by the beginning of a surname behind an initial, as "jgarc"."""
-    initials = "".join(part[0] for part in parts)
-    for part in parts:
-        for cut in range(len(part) - 1, 2, -1):
-            if len(joined) - cut <= 2 and _is_rest_of(joined, part[:cut], initials):
-                return 0.6 if cut >= 4 else 0.45
+    best = _explain(words, parts[:7], False)
+    lengths = sorted((length for _, length in best.pieces), reverse=True) or [0]
+    whole = sum(length == len(part) > (2 if best.strange else 1) for part, length in best.pieces)
+    several = len(lengths) > 1
+    if best.strange and (_has_strange_name(words, parts) or sum(lengths) <= 2 * best.strange or lengths[0] < 3):
+        may_be = whole and lengths[0] > 4 and not _has_strange_name(words, parts)
+        return _LIKELY if may_be else 0.3 if whole else 0.0
+    is_initials = several and lengths[0] == 1 and len(lengths) >= min(3, len(parts))
+    for fit, holds in (
+        (1.0, whole > 1 and not best.strange),
+        (0.95, whole and several and not best.strange),
+        (0.9, whole > 1),
+        (0.8, whole and lengths[0] > 2 and not best.strange),
+        (0.75, whole and several or lengths[0] > 4 and not best.strange or several and lengths[0] > 3),
+        (FITTING, lengths[0] > 2 or is_initials),
+        (_LIKELY, several or whole),
+    ):
+        if holds:
+            return fit
     return 0.0
 
 
-def _names_another(words: list[str], parts: list[str], hit: str) -> bool:
-    """Whether a word of an address beside the one that fits is of nobody's with this name."""
-    strange = (len(word) > 2 and not any(word in part or part in word for part in parts) for word in words)
-    return hit in words and any(strange)
+def _explain(words: str, parts: tuple[str, ...], lost: bool) -> _Explained:
+    """The cheapest way to read an address as beginnings of these parts; an initial stands beside what is explained."""
+    if not words:
+        return _Explained(0.0, ())
+    if words[0] == " ":
+        return _explain(words[1:], parts, False)
+    best: _Explained | None = None
+    for at, part in enumerate(parts):
+        common = len(commonprefix((part, words)))
+        for length in {1, common} if common else ():
+            if lost and length < min(3, len(part)):
+                continue
+            rest = _explain(words[length:], (*parts[:at], *parts[at + 1 :]), False)
+            cost = rest.cost + FITTING
+            if best is None or cost < best.cost:
+                pieces = ((part, length), *rest.pieces)
+                best = _Explained(cost, pieces, rest.strange)
+    if best is None or best.cost > 1:
+        rest = _explain(words[1:], parts, True)
+        if best is None or rest.cost + 1 < best.cost:
+            best = rest._replace(cost=rest.cost + 1, strange=rest.strange + 1)
+    return best
 
 
-def _fit_beside(joined: str, hit: str, parts: list[str]) -> float:
-    """How well an address fits that has one part of a name, by what it has beside it."""
-    if joined == hit:
-        return 0.8
-    if len(joined) - len(hit) <= 3 and _is_rest_of(joined, hit, "".join(part[0] for part in parts)):
-        return 0.95
-    return 0.6 if hit != parts[0] else 0.5
+def _has_strange_name(words: str, parts: Iterable[str]) -> bool:
+    """Whether a word of an address is, or begins with, a given name that is not this person's."""
+    return any(
+        word[:length] in given_names()
+        and not any(part.startswith(word[:length]) or word.startswith(part) for part in parts)
+        for word in words.split()
+        for length in {len(word), *range(4, len(word))}
+    )
 
 
-def _is_rest_of(joined: str, part: str, initials: str) -> bool:
-    """Whether an address has a part of a name and initials, and nothing else."""
-    return part in joined and set(joined.replace(part, "", 1)) <= set(initials)
+def names_another(name: str, email: str) -> bool:
+    """Whether an address speaks of somebody else than this person: it has another given name."""
+    words = fold_words(email.partition("@")[0])
+    return fits_address(name, email) < FITTING and _has_strange_name(words, name_parts(name))
+
+
+def share_addresses(names: Sequence[str], emails: Sequence[str]) -> list[tuple[str, ...]]:
+    """The addresses of each of these people, all weighed at once: by the local part, then by what is left over.
+
+    Nobody gets an address that names another better; where two could have one, and nothing tells them apart, none does.
+    """
+    shared: list[list[str]] = [[] for _ in names]
+    bearers: dict[str, list[int]] = {}
+    for email in dict.fromkeys(emails):
+        fits = [fits_address(name, email) for name in names]
+        least = max(FITTING, max(fits, default=0.0) - NEARLY)
+        bearers[email] = [nth for nth, fit in enumerate(fits) if fit >= least]
+    for email, found in bearers.items():
+        if len(found) == 1:
+            shared[found[0]].append(email)
+    contested = [email for email, found in bearers.items() if len(found) > 1]
+    while chosen := next(
+        (
+            (nth, email)
+            for email in contested
+            for nth in _free(bearers[email], shared)
+            if len(_free(bearers[email], shared)) == 1
+        ),
+        None,
+    ):
+        shared[chosen[0]].append(chosen[1])
+        contested.remove(chosen[1])
+    left = [email for email, found in bearers.items() if not found]
+    for email in left[:]:
+        likely = [nth for nth, name in enumerate(names) if fits_address(name, email) >= _LIKELY]
+        if len(likely) == 1 and not shared[likely[0]]:
+            shared[likely[0]].append(email)
+            left.remove(email)
+    free = _free(range(len(names)), shared)
+    if not contested and len(left) == len(free) <= max(1, len(names) - len(free)):
+        for nth, email in zip(free, left, strict=True):
+            if not names_another(names[nth], email):
+                shared[nth].append(email)
+    return [tuple(found) for found in shared]
+
+
+def _free(people: Iterable[int], shared: list[list[str]]) -> list[int]:
+    """Those of these people who have no address yet."""
+    return [nth for nth in people if not shared[nth]]

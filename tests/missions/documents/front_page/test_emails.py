@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lycosa.missions.documents.front_page.emails import find_emails
-from lycosa.missions.documents.front_page.people import address_fits, mend_underscore
+from lycosa.missions.documents.front_page.people import mend_underscore
+from lycosa.missions.documents.names import fits_address
 
 
 @pytest.mark.parametrize(
@@ -40,5 +41,5 @@ def test_a_lost_underscore_comes_back_with_the_name() -> None:
 
 def test_addresses_fit_names() -> None:
     """By surname, initials or given name."""
-    assert address_fits("eruiz@uni.es", "Eva Ruiz") > address_fits("eva@uni.es", "Eva Ruiz") > 0.5
-    assert address_fits("jperez@uni.es", "Eva Ruiz") == 0
+    assert fits_address("Eva Ruiz", "eruiz@uni.es") > fits_address("Eva Ruiz", "eva@uni.es") > 0.5
+    assert fits_address("Eva Ruiz", "jperez@uni.es") == 0

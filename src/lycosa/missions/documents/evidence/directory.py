@@ -13,8 +13,12 @@ from msgspec import Struct
 
 from lycosa.missions.documents.model import Evidence, Finding, KnownPerson, MailAddress, Person
 from lycosa.missions.documents.names import (
+    FITTING,
+    NEARLY,
     are_namesakes,
+    fits_address,
     name_parts,
+    names_another,
     same_person,
     surname_keys,
     telling_parts,
@@ -147,6 +151,32 @@ class Directory:
                     continue  # it may be any of them
                 entry = self._new(mention.person.name)
             entry.add(mention)
+        self._settle_addresses()
+
+    def _settle_addresses(self) -> None:
+        """Take each address from those whom it does not name, and from all where it may be of any of several."""
+        holders: dict[str, list[Entry]] = defaultdict(list)
+        for entry in self.entries:
+            for email in entry.addresses:
+                holders[email].append(entry)
+        for email, held in holders.items():
+            fits = [fits_address(entry.name, email) for entry in held]
+            best = max(fits)
+            kept = [entry for entry, fit in zip(held, fits, strict=True) if fit >= best - NEARLY]
+            if best < FITTING and (names_another(kept[0].name, email) or self._names_somebody(email)):
+                kept = []
+            if any(same_person(kept[0].name, entry.name) < SAME for entry in kept[1:]):
+                owners = [entry for entry in kept if entry.owned]
+                kept = owners if len(owners) == 1 else []
+            for entry in held:
+                if entry not in kept:
+                    del entry.addresses[email]
+
+    def _names_somebody(self, email: str) -> bool:
+        """Whether the local part of an address is surely that of somebody here."""
+        local = fold_words(email.partition("@")[0])[:32].replace(" ", "")
+        parts = {local[at:end] for at in range(len(local)) for end in range(at + 4, len(local) + 1)}
+        return any(fits_address(entry.name, email) >= 0.8 for part in parts for entry in self._by_part.get(part, ()))
 
     def _new(self, name: str) -> Entry:
         entry = Entry(len(self.entries) + 1, name)

@@ -36,12 +36,15 @@ from lycosa.missions.documents.model import (
     Source,
 )
 from lycosa.missions.documents.names import (
+    FITTING,
+    NEARLY,
     damerau_levenshtein,
     find_names,
     fits_address,
     judge_name,
     name_parts,
     same_person,
+    share_addresses,
     smith_waterman,
     surname_keys,
 )
@@ -212,7 +215,9 @@ class Fusion:
             if not names_itself and (is_in_head or not printed):
                 pool.add(candidate)
         sure = [person for person in pool.people() if person.confidence >= self.settings.min_confidence]
-        return [self._with_addresses(person, document, above) for person in sure]
+        shared = _share_printed(sure, others, document.facts)
+        authors = [self._with_addresses(person, own, above) for person, own in zip(sure, shared, strict=False)]
+        return [_without_addresses_of(author, [*sure, *others]) for author in authors]
 
     def _printed_authors(self, facts: DocumentFacts, kind: str) -> tuple[list[Person], list[Person]]:
         """The authors whom a document prints, and people in other roles.
@@ -295,9 +300,8 @@ class Fusion:
                     return True
         return False
 
-    def _with_addresses(self, person: Person, document: SiteDocument, above: list[Neighbour]) -> Author:
+    def _with_addresses(self, person: Person, printed: dict[str, MailAddress], above: list[Neighbour]) -> Author:
         """The author with the addresses that the document prints and those that the site gives today."""
-        printed = _printed_addresses(person, document.facts)
         entries = self.directory.find(person.name)
         linked = [entry for entry in entries if person.page and person.page in entry.owned]
         entry = linked[0] if len(linked) == 1 else self._nearest(entries, above)
@@ -418,17 +422,26 @@ def _names_authors(people: list[Person]) -> bool:
     return any(person.confidence >= _SURE for person in people)
 
 
-def _printed_addresses(person: Person, facts: DocumentFacts) -> dict[str, MailAddress]:
-    """The addresses that a document prints for a person, and those for nobody that fit the name."""
-    own = {each.value: MailAddress(each.value, each.confidence, evidence=each.evidence) for each in facts.emails}
-    printed = {email: found for email, found in own.items() if email in person.emails}
-    for email in person.emails:
-        printed.setdefault(email, MailAddress(email, 0.8, evidence=person.evidence[:1]))
-    taken = {email for other in facts.people for email in other.emails}
-    for email, found in own.items():
-        if email not in printed and email not in taken and fits_address(person.name, email) >= 0.6:
-            printed[email] = replace(found, confidence=round(found.confidence * 0.9, 3))
-    return printed
+def _share_printed(sure: list[Person], others: list[Person], facts: DocumentFacts) -> list[dict[str, MailAddress]]:
+    """The addresses that a document prints, for each of its authors; who is not printed has only what fits the name."""
+    names = [person.name for person in (*sure, *others)]
+    printed = all(any(each.source in ("text", "metadata") for each in person.evidence) for person in sure)
+    own = {
+        each.value: MailAddress(each.value, each.confidence, evidence=each.evidence)
+        for each in facts.emails
+        if printed or any(fits_address(name, each.value) >= FITTING for name in names)
+    }
+    return [{email: own[email] for email in found} for found in share_addresses(names, list(own))]
+
+
+def _without_addresses_of(author: Author, people: list[Person]) -> Author:
+    """An author without the addresses that name another person of the same document."""
+
+    def is_own(email: str) -> bool:
+        fit = max(FITTING, fits_address(author.name, email) + NEARLY)
+        return all(person.name == author.name or fits_address(person.name, email) < fit for person in people)
+
+    return replace(author, addresses=tuple(each for each in author.addresses if is_own(each.email)))
 
 
 def _current_addresses(entry: Entry, printed: dict[str, MailAddress], share: float) -> list[MailAddress]:

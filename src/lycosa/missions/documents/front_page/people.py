@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct
-from rapidfuzz import fuzz
 
 from lycosa.missions.documents.front_page.names import MARK, MEMBERSHIP, name_score, split_names, tidy_name
 from lycosa.missions.documents.front_page.vocabulary import ADDRESS, HONORIFIC, INSTITUTION
@@ -179,49 +178,6 @@ def _places_between(person: Named, end: int, places: Sequence[Institution]) -> l
     """The institutions between a name and the next one."""
     page = person.line.page if person.line else 1
     return [place for place in places if person.order <= place.order < end and place.line.page == page]
-
-
-def address_fits(email: str, name: str) -> float:
-    """How well the local part of an address fits a name, 0 to 1."""
-    local = re.sub(r"[^a-z]", "", fold(email.split("@")[0]))
-    words = [word for word in re.split(r"[\s.\-'’]+", fold(name)) if word]
-    if len(words) < 2 or len(local) < 2:
-        return 0.0
-    given = words[0]
-    fit = next((fit for surname in words[1:] if (fit := _surname_fits(local, surname, given))), 0.0)
-    if fit or given == local or len(given) > 3 and given in local:
-        return fit or 0.65
-    initials = "".join(word[0] for word in words)
-    is_like = local.startswith(initials) if len(initials) > 2 else local == initials
-    return 0.6 if is_like or len(local) > 4 and fuzz.partial_ratio(local, "".join(words)) > 85 else 0.0
-
-
-def _surname_fits(local: str, surname: str, given: str) -> float:
-    """How well an address fits one surname, with what is left of it beside the given name."""
-    if len(surname) > 2 and surname in local:
-        rest = local.replace(surname, "", 1)
-        return 0.95 if not rest or rest[0] == given[0] or given.startswith(rest) else 0.75
-    cut = len(surname) > 5 and len(local) > 4
-    return 0.8 if cut and (local.startswith(surname[:5]) or local.endswith(surname[:5])) else 0.0
-
-
-def tie_emails(people: Sequence[str], emails: Sequence[str]) -> dict[int, tuple[str, ...]]:
-    """The addresses of each person: those that fit the name best, else by order where there are as many as people."""
-    tied: dict[int, list[str]] = {}
-    left = list(emails)
-    fits = sorted(
-        ((address_fits(email, name), nth, email) for nth, name in enumerate(people) for email in emails),
-        key=lambda one: -one[0],
-    )
-    for fit, nth, email in fits:
-        if fit >= 0.6 and email in left:
-            tied.setdefault(nth, []).append(email)
-            left.remove(email)
-    alone = [nth for nth in range(len(people)) if nth not in tied]
-    if left and len(left) == len(alone):
-        for nth, email in zip(alone, left, strict=True):
-            tied.setdefault(nth, []).append(email)
-    return {nth: tuple(found) for nth, found in tied.items()}
 
 
 def find_orcids(lines: Sequence[Line], people: Sequence[Named]) -> dict[int, str]:

@@ -17,17 +17,16 @@ from lycosa.missions.documents.front_page.names import name_score, split_names
 from lycosa.missions.documents.front_page.people import (
     Institution,
     Named,
-    address_fits,
     find_orcids,
     mend_underscore,
     once,
     same_person,
-    tie_emails,
     tie_places,
 )
 from lycosa.missions.documents.front_page.titles import TitleCandidate, find_titles
 from lycosa.missions.documents.front_page.vocabulary import SECTION
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
+from lycosa.missions.documents.names import fits_address, share_addresses
 from lycosa.missions.documents.reading.layout import Layout, Line, plain
 from lycosa.missions.documents.reading.reading import read_layout
 from lycosa.text.fold import fold
@@ -177,7 +176,7 @@ def _people(
     """The people with what is tied to them; institutions are tied to authors only."""
     authors = [one for one in people if one.role == "author"]
     of_places = tie_places(authors, places)
-    of_emails = tie_emails([one.name for one in people], emails)
+    of_emails = share_addresses([one.name for one in people], emails)
     orcids = find_orcids(lines, authors)
     out: list[Person] = []
     for nth, one in enumerate(people):
@@ -187,7 +186,7 @@ def _people(
                 name=one.name,
                 confidence=one.score,
                 role=one.role,
-                emails=of_emails.get(nth, ()),
+                emails=of_emails[nth],
                 affiliations=of_places.get(place, ()),
                 orcid=orcids.get(place, ""),
                 evidence=_evidence(one.line, one.rule),
@@ -259,7 +258,7 @@ def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
             email = mend_underscore(text, address.email, names)
             sign = address.quote.replace("\n", "")[-12:].lower()
             line = next((line for line in lines if sign in line.text.replace(" ", "").lower()), lines[0])
-            fits = max((address_fits(email, name) for name in names), default=0.0)
+            fits = max((fits_address(name, email) for name in names), default=0.0)
             confidence = min(0.98, (0.85 if page < opening + 3 else 0.7) + 0.15 * fits)
             evidence = Evidence(
                 source="text", rule=f"address: {address.how}", page=page, box=line.box, quote=address.quote[:200]

@@ -7,12 +7,21 @@ labels before names ("Docentes:"), rows and items of staff lists, addresses besi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from lycosa.missions.documents.formats import format_by_suffix
 from lycosa.missions.documents.model import DocumentLink, Evidence, Finding, PageFacts, Person, Role
-from lycosa.missions.documents.names import FoundName, are_namesakes, find_names, fits_address, judge_name, same_person
+from lycosa.missions.documents.names import (
+    FoundName,
+    are_namesakes,
+    find_names,
+    fits_address,
+    judge_name,
+    names_another,
+    same_person,
+    share_addresses,
+)
 from lycosa.missions.documents.pages.blocks import Block, find_organisations, read_blocks
 from lycosa.missions.documents.reading.emails import find_emails, is_address, is_impersonal
 from lycosa.parse import Doc
@@ -269,19 +278,22 @@ class _PeopleReader:
         found = _names_of(block, with_role=self._role_above is not None)
         names = [name for name in found if name.confidence >= _SURE_NAME]
         if names and 10 * len(names) <= max(10, len(block.text)):
-            for name in names[:_MAX_NAMES]:
-                self._add_name(name, block, emails if len(names) == 1 else _fitting(name, emails, 0.6))
+            shared = share_addresses([name.name for name in names], emails) if len(names) > 1 else [emails]
+            for name, own in list(zip(names, shared, strict=True))[:_MAX_NAMES]:
+                self._add_name(name, block, own)
         else:
             for email in emails:
                 self._add_address(email, block)
 
-    def _add_name(self, name: FoundName, block: Block, emails: list[str]) -> None:
+    def _add_name(self, name: FoundName, block: Block, emails: Sequence[str]) -> None:
         role = _role_in(block.text, name) or (self._role_above if block.tag not in ("h1", "h2") else None)
         is_listed = block.tag in _LISTED and len(block.text) < 300
         if role is None and is_listed and (_POSITION.search(block.text) or _emails_of(block)):
             role = "member"
         if len(emails) > 1:
-            emails = _fitting(name, emails, 0.5) or emails[: 1 if len(emails) == 2 else 0]
+            fitting = [email for email in emails if fits_address(name.name, email) >= 0.5]
+            emails = fitting or emails[: 1 if len(emails) == 2 else 0]
+        emails = [email for email in emails if not names_another(name.name, email)]
         self._last = self._people.add(
             _person(
                 name.name,
@@ -302,6 +314,8 @@ class _PeopleReader:
         bearers = [person for person in self._people.everybody() if fits_address(person.name, email) >= 0.8]
         near = self._last if self._since <= _NEAR else None
         target = bearers[0] if len(bearers) == 1 else near or self._owner
+        if target is not None and names_another(target.name, email):
+            return
         if target is None:
             return
         is_sure = bool(bearers) or self._since < _NEAR or target is self._owner
@@ -316,10 +330,6 @@ class _PeopleReader:
                 quote=block.text[:200],
             )
         )
-
-
-def _fitting(name: FoundName, emails: list[str], least: float) -> list[str]:
-    return [email for email in emails if fits_address(name.name, email) >= least]
 
 
 def _role_of_heading(block: Block) -> Role | None:
