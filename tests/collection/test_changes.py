@@ -195,7 +195,7 @@ def test_the_command_tells_changes(made: Path, capsys: pytest.CaptureFixture[str
     """Rows for programs, a sum and the hosts before them for people."""
     out, err = run(capsys, "changes", "-c", str(made), "--since", "1")
     rows = [json.loads(line) for line in out.splitlines()]
-    assert [row["what"] for row in rows] == ["changed", "gone", "gone", "new"]
+    assert [row["what"] for row in rows] == ["changed", "new", "gone", "gone"]  # by their addresses
     assert "round 4 is not finished" in err
     out, _ = run(capsys, "changes", "-c", str(made), "--since", "1", "--format", "table")
     assert out.startswith("Round 4 compared to round 1: 1 new, 1 changed, 2 gone, 0 back\n\nhost ")

@@ -6,9 +6,9 @@ changed once, one that came and went in between does not appear. A page that was
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -16,6 +16,7 @@ from lycosa import urls
 from lycosa.collection import database
 from lycosa.collection.database import Row
 from lycosa.errors import UsageError
+from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import schema
 
 KINDS = ("new", "changed", "gone", "back")
@@ -37,7 +38,7 @@ _SELECT = f"""
     LEFT JOIN page ON page.n = met.n
         AND page.round = (SELECT max(round) FROM page AS p WHERE p.n = met.n AND p.round <= ?2)
     WHERE ?3 = '' OR host.name GLOB ?3
-    ORDER BY met.n"""
+    ORDER BY url.url"""
 
 _ROUNDS = """
     SELECT round, started, ended, why, everything,
@@ -48,6 +49,15 @@ _ROUNDS = """
         for name in ("new", "changed", "unchanged", "gone", "back")
     )
 )
+
+
+_FOUND_ON = "SELECT url, coalesce(parent, 0), seed FROM {}url WHERE n = ?"
+_IS_LATE_SEED = "SELECT 1 FROM {}round WHERE round = ? AND round > 1 AND upto < ?"
+#: The links of the copy of a page that was there at a time.
+_LINKS_THEN = """
+    SELECT links FROM {0}link WHERE key BETWEEN ?1 << 20 AND (?1 << 20) + (
+        SELECT max(round) FROM {0}page WHERE n = ?1 AND fetched_at <= ?2) ORDER BY key DESC LIMIT 1"""
+_MOST_STEPS = 1000
 
 
 class PageChange(NamedTuple):
@@ -112,6 +122,27 @@ def list_changes(connection: apsw.Connection, since: int, until: int, *, host: s
         change = _compare(row)
         if change is not None:
             yield change
+
+
+def was_left_out(
+    ask: Callable[[str, Sequence[Any]], Iterable[Row]], n: int, number: int, *, before: float, database: str = ""
+) -> bool:
+    """Whether a page that a round found was there for the taking before a time, and the mission did not want it.
+
+    Its seed was given for this round; or the way to it begins with a link that stood on a page then and was not
+    followed. `ask` gives the rows of a statement, `database` is what stands before the names of tables.
+    """
+    for _ in range(_MOST_STEPS):
+        url, parent, is_seed = next(iter(ask(_FOUND_ON.format(database), [n])), ("", 0, 0))
+        if is_seed:
+            return any(True for _ in ask(_IS_LATE_SEED.format(database), [number, n]))
+        if not parent:
+            return False
+        for (links,) in ask(_LINKS_THEN.format(database), [parent, before]):
+            rows = link_codec.find(links, url)
+            return bool(rows) and not any(followed for _, _, followed in rows)
+        n = parent
+    return False
 
 
 def _compare(row: Row) -> PageChange | None:

@@ -18,7 +18,7 @@ from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.missions.api import ChangesAsked
 from lycosa.missions.records.alerts.difference import as_long_texts, as_text, compare_texts
-from lycosa.missions.records.database.model import WHATS, FieldChange, RecordChange, What, compare_fields
+from lycosa.missions.records.database.model import WHATS, FieldChange, RecordChange, What, find_news
 from lycosa.missions.records.database.store import RecordStore, open_store
 from lycosa.missions.records.field_roles import cut_line, name_record, show_value
 from lycosa.output.table import Format, Value, write
@@ -28,10 +28,11 @@ _SPANS = """
 SELECT version.record, min(version.id), max(version.id) FROM version
 JOIN record ON record.id = version.record JOIN page ON page.id = record.page
 WHERE version.id > ? AND version.at > ? AND version.round > ? AND version.round <= ? AND page.host GLOB ?
-GROUP BY version.record ORDER BY max(version.id)"""
-_STATE = "SELECT number, data, cause, at, round FROM version WHERE id = ?"
+GROUP BY version.record ORDER BY page.url, record.kind, record.key, version.record"""
+_STATE = "SELECT number, data, cause, at, round, coalesce(nullif(fetched_at, 0), at) FROM version WHERE id = ?"
 _DATA_BEFORE = """
-SELECT data FROM version WHERE record = ? AND number < ? AND data IS NOT NULL ORDER BY number DESC LIMIT 1"""
+SELECT data, coalesce(nullif(fetched_at, 0), at) FROM version
+WHERE record = ? AND number < ? AND data IS NOT NULL ORDER BY number DESC LIMIT 1"""
 #: Everything before the last round, extraction or import that changed records.
 _BEFORE_LAST = """
 SELECT max(id) FROM version
@@ -65,14 +66,14 @@ def net_changes(
 
 
 def _compare(store: RecordStore, number: int, first: int, newest: int) -> RecordChange | None:
-    place, data, cause, at, round_ = next(store.rows(_STATE, (newest,)))
+    place, data, cause, at, round_, moment = next(store.rows(_STATE, (newest,)))
     ((first_place,),) = store.rows("SELECT number FROM version WHERE id = ?", (first,))
     row = next(store.rows("SELECT data FROM version WHERE record = ? AND number = ?", (number, first_place - 1)), None)
     was_there = row is not None and row[0] is not None
-    text = next(store.rows(_DATA_BEFORE, (number, first_place)), (None,))[0]
+    text, moment_before = next(store.rows(_DATA_BEFORE, (number, first_place)), (None, 0.0))
     before = None if text is None else _decode(text)
     after = None if data is None else _decode(data)
-    fields = compare_fields(before, after)
+    fields = find_news(before, after, (moment_before, moment))
     what: What
     if was_there and after is None:
         what = "gone"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import feedparser
@@ -155,6 +156,69 @@ def test_what_changes_on_all_pages_at_once_is_their_frame(web: Web, tmp_path: Pa
         (told,) = bodies(mailbox)
         assert "Thing 3" in told
         assert "Thing 2" not in told
+
+
+NAVIGATION = """
+missions = ["records"]
+scope = "host"
+seeds = ["http://shop.test/"]
+[[records.ranges]]
+match = '^http://shop.test/$'
+mode = ["seed", "intermediate"]
+category = "list"
+[[records.ranges]]
+match = '^http://shop.test/p[0-9]+$'
+mode = "leaf"
+category = "thing"
+[records.categories.list]
+links = "css:LINKS"
+[records.categories.thing]
+schema = "thing"
+[records.schemas.thing.fields.name]
+rule = "css:h1"
+"""
+WATCHES = """
+[webhooks]
+allow_private = ["127.0.0.0/8"]
+[[alerts]]
+name = "things"
+kind = "thing"
+when = ["new"]
+feed = "things.atom"
+[[alerts]]
+name = "pages"
+page = 'shop.test'
+when = ["new"]
+feed = "pages.atom"
+"""
+
+
+def test_pages_that_a_repaired_rule_reaches_are_no_news(web: Web, tmp_path: Path) -> None:
+    """They were there before; a page whose link was not there before is told, and changes say what the rules did."""
+
+    def fill(count: int) -> None:
+        links = "".join(f'<li><a href="/p{n}">Thing {n}</a></li>' for n in range(count))
+        listing = f"<ul class=a><li><a href=/p0>Thing 0</a></ul><ul class=b>{links}</ul>"
+        web["shop.test/"] = html(title="Shop", text=listing)
+        for n in range(count):
+            web[f"shop.test/p{n}"] = html(title=f"Thing {n}", text=f"<h1>Thing number {n}</h1>")
+
+    (tmp_path / "readers.toml").write_text(WATCHES)
+    mission = tmp_path / "shop.toml"
+    mission.write_text(NAVIGATION.replace("LINKS", "ul.a"))
+    fill(9)
+    crawl(web, tmp_path, str(mission))
+    mission.write_text(NAVIGATION.replace("LINKS", "ul.b"))
+    fill(10)
+    crawl(web, tmp_path, str(mission), "--recrawl", "--full")
+    told = run(
+        "alerts", str(tmp_path / "readers.toml"), "-c", str(tmp_path / "c"), "--list", "--format", "jsonl"
+    ).output
+    assert sorted(json.loads(line)["url"] for line in told.splitlines()) == ["http://shop.test/p9"] * 2
+    changes = run("changes", "--records", "-c", str(tmp_path / "c"), "--since", "1", "--format", "jsonl").output
+    causes = {row["url"]: row["cause"] for row in map(json.loads, changes.splitlines())}
+    assert causes.pop("http://shop.test/p9") == "page"
+    assert set(causes.values()) == {"rules"} and len(causes) == 8
 
 
 def test_a_readers_file_that_breaks_meanwhile_does_not_end_the_rounds(

@@ -19,6 +19,7 @@ from lycosa.errors import CollectionError, Damaged
 from lycosa.frontier.sqlite.extraction_store import ExtractedDocument, ExtractionStore, Label
 from lycosa.missions.records.database import NewRecord, RecordStore, open_store
 from lycosa.missions.records.database.model import RecordChange
+from lycosa.missions.records.record_changes import net_changes
 
 Records = Iterable[tuple[str, dict[str, Any]]]
 
@@ -288,3 +289,39 @@ def test_a_record_of_60_mb_is_kept(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         store.put([NewRecord(kind="a", url="https://a.example/", data={"text": "x" * (60 << 20)})])
         assert len(next(store.records()).data["text"]) == 60 << 20
+
+
+TEXT = "The council decided to close the old bridge over the river for repairs until the end of May. " * 3
+
+
+def test_a_change_without_meaning_is_no_version(tmp_path: Path) -> None:
+    """Counters and blanks renew what the version holds, with the place where it stands; other words make the next."""
+    folder = make(tmp_path)
+    extract(folder, {"0": [("article", {"title": "Bridge", "text": f"{TEXT}\n5140 views"})]})
+    open_store(folder).close()
+    visit(folder, "0", "changed", round=2, body=b"counted")
+    extract(folder, {"0": [("article", {"title": "The  bridge"[4:], "text": f"{TEXT}\n5233 views"})]}, at=AT + 250)
+    with open_store(folder) as store:
+        (version,) = store.versions(1)
+        (record,) = store.records()
+        assert record.data["text"].endswith("5233 views") and version.data == record.data
+        assert version.fetched_at == record.fetched_at == AT + 200 and version.offset == record.offset == 7
+    visit(folder, "0", "changed", round=3, body=b"edited")
+    data = {"title": "Bridge", "text": TEXT.replace("May", "June") + "\n5301 views"}
+    extract(folder, {"0": [("article", data)]}, at=AT + 350)
+    with open_store(folder) as store:
+        assert [(version.what, version.round) for version in store.versions(1)] == [("new", 1), ("changed", 3)]
+
+
+def test_what_people_import_is_taken_as_it_is(tmp_path: Path) -> None:
+    """A corrected capital is a version of an import, as it is none of a page; counters by name have versions always."""
+    folder = make(tmp_path)
+    with open_store(folder) as store:
+        for title, views in (("el río", 3), ("El río", 3), ("El río", 4)):
+            store.put([NewRecord(kind="a", url="https://a.example/0", data={"title": title, "views": views})], at=AT)
+        assert store.last_change() == 3
+        store.put([NewRecord(kind="a", url="https://a.example/0", data={"title": "EL RÍO", "views": 4})], cause="page")
+        assert store.last_change() == 3
+        store.put([NewRecord(kind="a", url="https://a.example/0", data={"title": "EL RÍO", "views": 5})], cause="page")
+        assert store.last_change() == 4
+        assert list(net_changes(store, after=3)) == []  # and are no news

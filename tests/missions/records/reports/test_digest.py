@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +62,19 @@ def test_a_record_comes_once_and_again_when_it_means_something_else(tmp_path: Pa
         digest = send(store)
         (item,) = digest.items
         assert item.what == "changed"
-        assert ("text", "Sube 3 metros.", "Sube 5 metros.") in [(c.name, c.before, c.after) for c in item.changes]
+        assert ("text", "Sube  3 metros", "Sube 5 metros.") in [(c.name, c.before, c.after) for c in item.changes]
         assert send(store).total == 0
+
+
+def test_what_other_rules_brought_in_is_no_news(tmp_path: Path) -> None:
+    """What was there before and is taken by the rules of now comes to new readers alone; what is younger comes."""
+    with filled_store(tmp_path / "c", make_article(1, "El río")) as store:
+        sent = send(store)
+        old, young = make_article(2, "Un río viejo"), make_article(3, "Un río nuevo", date="2030-01-01")
+        store.put([old, young], at=AT + 10, cause="rules", round=1)
+        assert sent.made_at < datetime(2030, 1, 1, tzinfo=UTC).timestamp()
+        assert [item.record.data["title"] for item in send(store).items] == ["Un río nuevo"]
+        assert send(store, replace(ANA, name="Bo")).total == 3
 
 
 def test_a_digest_that_is_shown_is_not_delivered(tmp_path: Path) -> None:

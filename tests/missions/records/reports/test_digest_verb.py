@@ -83,7 +83,7 @@ def test_a_mail_that_cannot_be_sent_waits(tmp_path: Path) -> None:
     with filled_store(tmp_path / "c", make_article(1, "El río")):
         pass
     said = run("digest", write_readers(tmp_path, 1), "-c", str(tmp_path / "c"), "--send")
-    assert said.code == 0 and "1 digest delivered, 0 messages sent" in said.output
+    assert said.code == 0 and "1 digest queued, 0 messages sent" in said.output
     assert "1 message waits in the outbox" in said.output
     with mail_server() as (mailbox, port):
         readers = Path(write_readers(tmp_path, port))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 from support.told_stories import (
     AT,
@@ -51,6 +52,22 @@ def test_the_order_of_arrival_does_not_matter(tmp_path: Path) -> None:
             assert find_groups(store) == {FLOOD_URLS}
             sql = "SELECT count(*) FROM story_member WHERE story = record"
             assert store.connection.execute(sql).get == len(OTHER) + 1
+
+
+def test_the_title_does_not_depend_on_which_answer_came_first(tmp_path: Path) -> None:
+    """Of one day the first address names the story, unless a later round found it."""
+    same_day = [msgspec.structs.replace(each, data=each.data | {"date": "2023-11-14"}) for each in FLOOD]
+    titles = set()
+    for seed in range(3):
+        (tmp_path / str(seed)).mkdir()
+        with filled_store(tmp_path / str(seed), ()) as store:
+            for nth, record in enumerate(random.Random(seed).sample(same_day, len(same_day))):
+                store.put([record], at=AT + nth)
+            refresh_stories(store)
+            (story,) = stories(store, least_hosts=2)
+            titles.add((story.title, story.terms, tuple(record.url for record in story.records)))
+    assert len(titles) == 1
+    assert titles.pop()[0] == "Spanish town under water"
 
 
 def test_the_column_of_every_day_is_no_story(tmp_path: Path) -> None:

@@ -449,6 +449,18 @@ def _escape_markdown(text: str) -> str:
     return re.sub(r"([\\`*_~\[\]<>#|])", r"\\\1", text)
 
 
+#: Fields that count visitors; they are news only where somebody names them.
+_COUNTERS = re.compile(
+    r"(?i)(?:^|_)(?:views?|visits?|hits|likes?|shares?|comments?|votes?|downloads?|followers?|reads|rank|position"
+    r"|visitas|comentarios|aufrufe|vues)(?:_?(?:count|total|number))?$"
+)
+
+
+def is_counter(field: str) -> bool:
+    """Whether a field counts what people do, by its name."""
+    return _COUNTERS.search(field) is not None
+
+
 def is_same(before: object, after: object, *, moments: tuple[float, float]) -> bool:
     """Whether two values of a field say the same: white space, case, order of lists, noise make no difference."""
     if texts := as_long_texts(before, after):

@@ -8,7 +8,6 @@ goes is no news.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import UTC
@@ -17,9 +16,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lycosa import clock
-from lycosa.collection.changes import PageChange
+from lycosa import clock, urls
+from lycosa.collection.changes import PageChange, was_left_out
 from lycosa.collection.collection import Collection, Page
+from lycosa.frontier.partitions import host_key
+from lycosa.frontier.sqlite import schema
 from lycosa.missions.records.alerts.alert_log import (
     AlertItem,
     AlertLog,
@@ -36,6 +37,7 @@ from lycosa.missions.records.alerts.difference import (
     compare_texts,
     diff_values,
     fold_value,
+    is_counter,
     is_same,
 )
 from lycosa.missions.records.alerts.settings import Alert, Event
@@ -49,11 +51,6 @@ SETTLED_ROUNDS = 3
 _MAX_FIELDS = 30
 _MAX_VALUE = 500
 _HERE = "@here"
-#: Fields that count visitors; they are news only where an alert names them.
-_COUNTERS = re.compile(
-    r"(?i)(?:^|_)(?:views?|visits?|hits|likes?|shares?|comments?|votes?|downloads?|followers?|reads|rank|position"
-    r"|visitas|comentarios|aufrufe|vues)(?:_?(?:count|total|number))?$"
-)
 
 
 class RecordWatch:
@@ -123,7 +120,7 @@ class RecordWatch:
     def _examine_fields(self, change: RecordChange, moments: tuple[float, float]) -> Iterator[ShownDifference]:
         fields = self.alert.fields
         for field in change.fields:
-            if field.name not in fields if fields else _COUNTERS.search(field.name):
+            if field.name not in fields if fields else is_counter(field.name):
                 continue
             difference = self._find_news(change, field, moments)
             if difference is not None:
@@ -357,14 +354,20 @@ class PageWatch:
     def _tell_presence(self, change: PageChange, known: KnownPage) -> AlertItem | None:
         if change.what == "new":
             known.told = change.round
-            return (
-                self._make_item(change.url, change.title, "new", change.round) if "new" in self.alert.events else None
-            )
+            if "new" not in self.alert.events or self._was_left_out(change):
+                return None
+            return self._make_item(change.url, change.title, "new", change.round)
         told_before = knows(known.seen, [_GONE]) and not (known.back and change.round - known.back >= SETTLED_ROUNDS)
         known.seen = remember(known.seen, [_GONE])
         if told_before or "gone" not in self.alert.events:
             return None
         return self._make_item(change.url, change.title, "gone", change.round)
+
+    def _was_left_out(self, change: PageChange) -> bool:
+        """Whether a page is new because the mission takes more than before."""
+        rows, began = self._collection.rows, self._collection.rounds[change.round - 1].started.timestamp()
+        found = rows(schema.FIND_URL, [host_key(change.host), urls.url_id(change.url)])
+        return any(was_left_out(rows, int(n), change.round, before=began) for (n,) in found)
 
     def _compare(self, url: str, told: int, now: int) -> TextDifference | None:
         if told < 1:

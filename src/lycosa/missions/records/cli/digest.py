@@ -189,7 +189,9 @@ def _send(made: list[Digest], store: DigestStore, file: ReadersFile, *, has_file
             click.echo(f"lycosa: {said}", err=True)
     count = deliver(file, store, reached)
     report = Outbox(store.store).send(file.mail, webhooks=file.webhooks)
-    click.echo(f"lycosa: {counted(count, 'digest')} delivered, {counted(report.sent, 'message')} sent", err=True)
+    mailed = sum(bool(one.reader.mail and one.total) for one in reached)
+    what = "delivered" if report.sent >= mailed else "queued"
+    click.echo(f"lycosa: {counted(count, 'digest')} {what}, {counted(report.sent, 'message')} sent", err=True)
     for sentence in report.sentences:
         click.echo(f"lycosa: {printable(sentence)}", err=True)
     if report.given_up:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from lycosa.derived.store import write_transaction
 from lycosa.errors import CollectionError, Damaged
 from lycosa.frontier.sqlite.errors import translate
+from lycosa.missions.records.alerts.difference import is_counter, is_same
 
 What = Literal["new", "changed", "gone", "back"]
 Cause = Literal["page", "rules", "import"]
@@ -116,9 +117,23 @@ def public_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if not name.startswith("@")}
 
 
-def compare_fields(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[FieldChange, ...]:
-    """The fields that differ, in their order."""
-    return tuple(_differences(before or {}, after or {}))
+def compare_fields(
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    *,
+    moments: tuple[float, float] | None = None,
+) -> tuple[FieldChange, ...]:
+    """The fields that differ, in their order; with the moments of both, those that differ in meaning."""
+    found = _differences(before or {}, after or {})
+    return tuple(each for each in found if moments is None or not is_same(each.before, each.after, moments=moments))
+
+
+def find_news(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, moments: tuple[float, float]
+) -> tuple[FieldChange, ...]:
+    """The fields that differ in meaning, without those that count what people do."""
+    found = compare_fields(before, after, moments=moments)
+    return tuple(each for each in found if not is_counter(each.name))
 
 
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[FieldChange]:

@@ -15,6 +15,7 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
+from lycosa.collection.changes import was_left_out
 from lycosa.derived.store import write_transaction
 from lycosa.missions.records.database.model import Cause, What
 from lycosa.missions.records.database.writer import HealthTally, RecordOrigin, VersionWriter
@@ -60,7 +61,7 @@ CREATE TEMP TABLE event AS
     WHERE guest.fetched_at > coalesce(mine.fetched_at, -1) AND (mine.id OR EXISTS (
         SELECT 1 FROM mined WHERE mined.digest = guest.digest AND mined.records AND mined.outcome = 'done'))"""
 _IN_ORDER = """
-SELECT at, round, what, url, digest, warc, offset FROM event ORDER BY round, late, iif(round, n, at)"""
+SELECT at, round, what, url, digest, warc, offset, n FROM event ORDER BY round, late, iif(round, n, at)"""
 
 #: Pages whose content was read by other rules, or again, or for the first time.
 _REREAD = """
@@ -172,7 +173,7 @@ class _Refresh:
         return _Copy(*row) if row else None
 
     def _follow(
-        self, at: float, round_: int, what: str, url: str, digest: bytes | None, warc: str, offset: int
+        self, at: float, round_: int, what: str, url: str, digest: bytes | None, warc: str, offset: int, n: int
     ) -> None:
         """Follow one event of a page."""
         page = self._find("url = ?", url)
@@ -186,7 +187,7 @@ class _Refresh:
             self._database.execute(_ADD_PAGE, row)
             if owner:
                 number = self._database.last_insert_rowid()
-                self._take(_Copy(number, host, digest, at, warc, offset, round_), is_new=True)
+                self._take(_Copy(number, host, digest, at, warc, offset, round_), new=n)
         elif at > page.fetched_at:
             self._move(page, _Copy(page.id, page.host, digest, at, warc, offset, round_))
 
@@ -236,17 +237,21 @@ class _Refresh:
                 self.writer.replace(RecordOrigin(page=page, quarry=quarry, cause="page", at=at, round=round_), ())
         self._database.execute("DELETE FROM taken WHERE page = ?", (page,))
 
-    def _take(self, copy: _Copy, *, only: str = "", at: float = 0.0, is_new: bool = False) -> None:
-        """Take what the quarries made of the content of a page, unless that was done."""
+    def _take(self, copy: _Copy, *, only: str = "", at: float = 0.0, new: int = 0) -> None:
+        """Take what the quarries made of the content of a page, unless that was done; `new`: number of a new page."""
         for quarry, n, round_, version, mined_at, count in self._rows(_MINED_OF, (copy.digest,)):
             if only and quarry != only:
                 continue
-            before = None if is_new else self._database.execute(_TAKEN, (copy.id, quarry)).fetchone()
+            before = None if new else self._database.execute(_TAKEN, (copy.id, quarry)).fetchone()
             if before == (copy.digest, version, mined_at):
                 continue
             reread = before is not None and before[0] == copy.digest
-            if is_new and copy.fetched_at <= self._seen_until:  # the page had no record until the rules changed
+            if new and copy.fetched_at <= self._seen_until:  # the page had no record until the rules changed
                 reread = self._versions.get(quarry, version) != version
+            elif new > 0:
+                began = self._database.execute("SELECT started FROM crawl.round WHERE round = ?", (copy.round,)).get
+                known_at = max(self._seen_until, began or 0.0)
+                reread = was_left_out(self._rows, new, copy.round, before=known_at, database="crawl.")
             cause: Cause = "rules" if reread else "page"
             origin = RecordOrigin(
                 page=copy.id,
@@ -260,7 +265,7 @@ class _Refresh:
                 rules_version=version,
             )
             records = [(str(kind), str(text)) for kind, text in self._rows(_RECORDS, (n, round_, quarry))]
-            fresh, known = self.writer.replace(origin, records, is_new_page=is_new)
+            fresh, known = self.writer.replace(origin, records, is_new_page=bool(new))
             if before is None or tuple(before[:2]) != (copy.digest, version):
                 self._tally.count(origin, copy.host, fresh, known)
             self._database.execute(_TAKE, (copy.id, quarry, copy.digest, version, mined_at, count))

@@ -21,7 +21,8 @@ _to_json = msgspec.json.Encoder().encode
 
 _KNOWN = """
 SELECT record.id, record.kind, record.key, record.gone, version.id,
-       (SELECT max(number) FROM version AS v WHERE v.record = record.id), version.data
+       (SELECT max(number) FROM version AS v WHERE v.record = record.id), version.data,
+       coalesce(nullif(version.fetched_at, 0), version.at)
 FROM record JOIN version ON version.id = record.version WHERE record.page = ? AND record.quarry = ?"""
 _ADD_RECORD = """
 INSERT INTO record (page, kind, quarry, key, category, range, version, first_at, changed_at, fetched_at, warc, offset,
@@ -35,6 +36,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _CONFIRM = """
 UPDATE record SET key = ?, category = ?, range = ?, fetched_at = ?, warc = ?, offset = ?, rules_version = ?
 WHERE id = ?"""
+#: What the page says now in other signs, or the mission of it, is what the version holds, from where it stands.
+_RENEW = "UPDATE version SET data = ?, fetched_at = ?, warc = ?, offset = ? WHERE id = ?"
 _TURN = "UPDATE record SET version = ?, changed_at = ?, gone = 0 WHERE id = ?"
 
 
@@ -88,8 +91,8 @@ class VersionWriter:
 
     def _known(self, sql: str, values: Sequence[object]) -> list[KnownRecord]:
         return [
-            KnownRecord(number, kind, key, bool(gone), version, last, data, _decode(data))
-            for number, kind, key, gone, version, last, data in self._database.execute(sql, values)
+            KnownRecord(number, kind, key, bool(gone), version, last, data, _decode(data), moment)
+            for number, kind, key, gone, version, last, data, moment in self._database.execute(sql, values)
         ]
 
     def write(self, origin: RecordOrigin, record: FreshRecord, before: KnownRecord | None) -> None:
@@ -102,13 +105,15 @@ class VersionWriter:
             self._database.execute(_ADD_RECORD, row)
             self._add_version(origin, self._database.last_insert_rowid(), 1, "new", record.text)
             return
-        if before.gone or (before.text != record.text and compare_fields(before.data, data)):
+        # What people write is taken as it is; on pages, what changes without meaning is no version.
+        moments = None if origin.cause == "import" else (before.moment, origin.fetched_at or origin.at)
+        if before.gone or (before.text != record.text and compare_fields(before.data, data, moments=moments)):
             what: What = "back" if before.gone else "changed"
             self._database.execute("UPDATE version SET current = 0 WHERE id = ?", (before.version,))
             version = self._add_version(origin, before.id, before.number + 1, what, record.text)
             self._database.execute(_TURN, (version, origin.at, before.id))
-        elif before.text != record.text:  # what the mission says of it
-            self._database.execute("UPDATE version SET data = ? WHERE id = ?", (record.text, before.version))
+        elif before.text != record.text:
+            self._database.execute(_RENEW, (record.text, *place[:3], before.version))
         self._database.execute(_CONFIRM, (record.key, category, range_, *place, before.id))
 
     def remove(self, origin: RecordOrigin, record: KnownRecord) -> None:
@@ -169,6 +174,7 @@ class KnownRecord(Struct):
     number: int
     text: str
     data: dict[str, Any]
+    moment: float  # when the page was as that version says
 
 
 def give_keys(records: Sequence[FreshRecord]) -> None:

@@ -11,7 +11,7 @@ import math
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import Any
 
@@ -20,9 +20,8 @@ from msgspec import Struct, field
 
 from lycosa import clock
 from lycosa.clock import iso_time
-from lycosa.missions.records.alerts.difference import compare_texts
 from lycosa.missions.records.database import FieldChange, RecordStore, StoredRecord
-from lycosa.missions.records.database.model import compare_fields
+from lycosa.missions.records.database.model import find_news
 from lycosa.missions.records.field_roles import (
     Roles,
     clean_text,
@@ -32,7 +31,7 @@ from lycosa.missions.records.field_roles import (
     read_roles,
     show_value,
 )
-from lycosa.missions.records.interests import InterestMatch, flatten, match_interests
+from lycosa.missions.records.interests import InterestMatch, match_interests
 from lycosa.missions.records.readers import Reader
 from lycosa.missions.records.reports.template_engine import web_address
 from lycosa.missions.records.stories import Story, read_story, refresh_stories
@@ -91,18 +90,6 @@ def _summarise(roles: Roles, paragraphs: list[str]) -> str:
     if roles.lead:
         return cut_line(roles.lead, MAX_SUMMARY)
     return cut_line(next((line for line in paragraphs if len(line) > 60), "".join(paragraphs[:1])), MAX_SUMMARY)
-
-
-def differs_in_meaning(change: FieldChange, *, moments: tuple[float, float]) -> bool:
-    """Whether a field differs in more than spelling, order, counters and dates of the day, between these moments."""
-    before, after = _texts(change.before), _texts(change.after)
-    if not before or not after:
-        return bool(before) != bool(after)
-    return compare_texts("\n".join(before), "\n".join(after), moments=moments) is not None
-
-
-def _texts(value: Any) -> list[str]:
-    return [text for _, one in flatten({"value": value}) if (text := str(one).strip())]
 
 
 class StoryGroups:
@@ -278,7 +265,7 @@ class DigestStore:
         begin = 0.0 if reader.since is None else datetime.combine(reader.since, time(), UTC).timestamp()
         stories = StoryGroups(self.store, renews=not newest)
         after = max(0 if since is not None else last, upto - newest if newest else 0)
-        items = list(self._find_items(reader, after=after, since=since, begin=begin))
+        items = list(self._find_items(reader, after=after, since=since, begin=begin, last_at=last_at))
         for item in items:
             item.story = stories.story_of(item.record.id)
             item.media = stories.count_media(item.story) or 1
@@ -350,10 +337,13 @@ class DigestStore:
                 )
         return (0, 0, 0.0) if row is None else (row[0], row[1], row[2])
 
-    def _find_items(self, reader: Reader, *, after: int, since: float | None, begin: float) -> Iterator[DigestItem]:
+    def _find_items(
+        self, reader: Reader, *, after: int, since: float | None, begin: float, last_at: float
+    ) -> Iterator[DigestItem]:
+        told_until = datetime.fromtimestamp(last_at, UTC).date() if last_at and since is None else None
         sql = "SELECT record, number FROM digest_delivered WHERE reader = ?"
         had: Mapping[int, int] = dict(self.store.rows(sql, (reader.name,)))
-        sql = """SELECT record, max(cause <> 'rules' OR what = 'new') FROM record_versions WHERE id > ? AND at > ?
+        sql = """SELECT record, max(cause <> 'rules') FROM record_versions WHERE id > ? AND at > ?
                  GROUP BY record ORDER BY max(id) DESC"""
         held = 0
         for number, changed in self.store.rows(sql, (after, -1.0 if since is None else since)):
@@ -369,6 +359,8 @@ class DigestStore:
                 changes = self._compare(record, had[number]) if changed else ()
                 if not changes:
                     continue
+            elif not changed and told_until and (read_roles(record.fields).day or date.min) < told_until:
+                continue  # only the rules are new
             matches = match_interests(reader.interests, record)
             if matches or not reader.interests:
                 held += 1
@@ -381,9 +373,7 @@ class DigestStore:
         if before is None or before.data is None:
             return ()
         moments = (before.fetched_at or before.at, record.fetched_at or record.changed_at)
-        return tuple(
-            change for change in compare_fields(before.data, record.data) if differs_in_meaning(change, moments=moments)
-        )
+        return find_news(before.data, record.data, moments)
 
 
 def _group(reader: Reader, items: Iterable[DigestItem], stories: StoryGroups) -> Iterator[DigestGroup]:

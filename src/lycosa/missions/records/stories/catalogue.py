@@ -39,6 +39,13 @@ SELECT story, min(published_at) AS first_at, max(published_at), count(*), count(
 FROM story_member GROUP BY story HAVING count(DISTINCT host) >= ? AND max(came_at) >= ?
 ORDER BY max(published_at) DESC, story"""
 
+#: The members of a story by their days; of one day in the order of the rounds that found them, then of addresses: which
+#: answer of a round came first is chance.
+MEMBERS = """
+SELECT story_member.record, published_at FROM story_member JOIN record ON record.id = story_member.record
+JOIN page ON page.id = record.page JOIN version ON version.record = record.id AND version.number = 1
+WHERE story = ? ORDER BY CAST(published_at / 86400 AS INTEGER), version.round, page.url, record.key LIMIT ?"""
+
 
 class Story(Struct, frozen=True):
     """The records that tell the same story, or describe the same thing, the first published first."""
@@ -114,19 +121,18 @@ def read_story(store: RecordStore, number: int) -> Story | None:
     """One story, or None."""
     if not ensure_tables(store):
         return None
-    sql = "SELECT record, published_at FROM story_member WHERE story = ?"
-    published = dict(store.rows(sql, (number,)))
+    published = dict(store.rows(MEMBERS, (number, -1)))
     where = "id IN (SELECT record FROM story_member WHERE story = ?)"
-    records = list(store.records(gone=True, where=where, values=(number,)))
+    by_id = {record.id: record for record in store.records(gone=True, where=where, values=(number,))}
+    records = [by_id[record] for record in published if record in by_id]
     if not records:
         return None
-    records.sort(key=lambda record: (published[record.id], record.first_at, record.id))
     times = tuple(published[record.id] for record in records)
     return Story(
         id=number,
         title=title_of(records),
-        first_at=times[0],
-        last_at=times[-1],
+        first_at=min(times),
+        last_at=max(times),
         records=tuple(records),
         hosts=tuple(dict.fromkeys(record.host for record in records)),
         terms=_common_terms(records) if len(records) > 1 else (),

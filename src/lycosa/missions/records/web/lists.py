@@ -21,6 +21,7 @@ from lycosa.lists.table_query import Bound, TableQuery, join_conditions
 from lycosa.missions.records.alerts.alert_log import AlertItem
 from lycosa.missions.records.database import RecordStore
 from lycosa.missions.records.delivery.outbox import hide_secrets
+from lycosa.missions.records.stories.catalogue import MEMBERS
 from lycosa.missions.records.stories.catalogue import title_of as title_of_story
 from lycosa.missions.records.stories.story_refresh import TABLES as STORY_TABLES
 from lycosa.missions.records.web.current_store import has_lists, has_table, match_words, shown_store
@@ -281,10 +282,9 @@ class StoryQuery(TableQuery):
     def _read_entries(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         store = RecordStore(self.path, self.db)
         entries = super()._read_entries(numbers)
-        first = "SELECT record FROM story_member WHERE story = ? ORDER BY published_at, record LIMIT 3"
         hosts = "SELECT host FROM story_host WHERE story = ? LIMIT ?"
         for entry in entries:
-            found = [store.record(record) for (record,) in list(store.rows(first, (entry["id"],)))]
+            found = [store.record(record) for record, _ in list(store.rows(MEMBERS, (entry["id"], 3)))]
             records = [record for record in found if record is not None]
             entry["title"] = title_of_story(records) if records else ""
             entry["media"] = [host for (host,) in store.rows(hosts, (entry["id"], _NAMED_HOSTS))]
