@@ -71,7 +71,15 @@ def test_short_texts_are_covered_by_labels_of_several_words(rivers: Thesaurus) -
     assert rivers.relevance_short("River basins", "en-GB") == 1.0
     assert rivers.relevance_short("Shoes and water quality", "en") == pytest.approx(2 / 3)
     assert rivers.relevance_short("Calidad del agua de los ríos") == 1.0  # in whatever language
+    assert rivers.relevance_short("River basin and road", "en") == 1.0
     assert rivers.relevance_short("the and of", "en") == rivers.relevance_short("", "en") == 0.0
+
+
+def test_one_word_of_a_longer_label_says_nothing_in_a_short_text(rivers: Thesaurus) -> None:
+    """It makes no anchor relevant; on a page, where it is one of ten terms, it counts a little."""
+    assert rivers.relevance_short("Quality", "en") == rivers.relevance_short("Cuenca", "es") == 0.0
+    assert rivers.relevance_short("quality road", "en") == 0.5
+    assert rivers.relevance("quality", "en") == pytest.approx(1 / 3)
 
 
 def test_themes_restrict(tmp_path: Path) -> None:

@@ -388,20 +388,18 @@ class Thesaurus:
         return strength
 
     def _cover(self, text: str, language: str) -> float:
-        """The part of a short text's words that labels cover, the longest labels first."""
+        """The part of a short text's words that whole labels cover, the longest first: of a label of several words one
+        alone says nothing in an anchor, as "cuatro" of "tourist accommodation of category four".
+        """
         stems = [stem(word) for word in content_words(text[:_SHORT_CHARS], self._stops_of(language))[:_SHORT_WORDS]]
-        covered = 0.0
-        place = 0
+        covered = place = 0
         while place < len(stems):
-            strength = self._weigh(stems[place], language)
-            longest = 1
-            sizes = range(min(MAX_WORDS, len(stems) - place), 1, -1) if strength else range(0)
-            for size in sizes:
-                if self._weigh(b" ".join(stems[place : place + size]), language) == 1.0:
-                    longest, strength = size, 1.0
-                    break
-            covered += longest * strength
-            place += longest
+            known = self._weigh(stems[place], language)  # 0: no label has this word
+            longest = min(MAX_WORDS, len(stems) - place) if known else 0
+            while longest > 1 and self._weigh(b" ".join(stems[place : place + longest]), language) < 1:
+                longest -= 1
+            covered += longest if longest > 1 or known == 1 else 0
+            place += max(1, longest)
         return covered / len(stems) if stems else 0.0
 
     def _stops_of(self, language: str) -> frozenset[bytes]:

@@ -61,6 +61,31 @@ def test_a_link_is_worth_its_parts(text: str, url: str, context: str) -> None:
         assert known.link(text, url, context) == (anchor, 1.0 if anchor > 0 else known.near(context))
 
 
+def about_water(text: str, language: str) -> float:
+    return 0.5 * ("water" in text)
+
+
+def test_with_both_a_thesaurus_counts_where_key_terms_say_nothing() -> None:
+    """A fifth, of pages, anchors and contexts alike; it adds nothing to key terms, and makes no context relevant."""
+    terms, both = relevance(), Relevance(ANCHORS, ADDRESSES, pages=about_water, shorts=about_water)
+    for text in ("OGC services and water", "services", "web"):
+        assert both.short(text) == terms.short(text) and both.page(text) == terms.page(text)
+    assert both.short("water") == both.page("water") == pytest.approx(0.1)
+    for url in ("http://a.test/f", "http://a.test/wms"):
+        assert both.link("here", url, "the water of") == (terms.url(url), 1.0 if terms.url(url) else 0.1)
+        assert both.link("water", url, "of the city") == (terms.url(url) or 0.1, 1.0 if terms.url(url) else 0.0)
+    alone = Relevance(pages=about_water, shorts=about_water)
+    assert alone.page("water") == 0.5 and alone.link("water", "http://a.test/wms", "city") == (0.5, 1.0)
+
+
+def test_a_thesaurus_weighs_a_page_from_its_beginning() -> None:
+    """What key terms see of a page the thesaurus sees too, not a part from its middle."""
+    read: list[str] = []
+    page = "water " + "x " * 4000
+    Relevance(pages=lambda text, language: float(bool(read.append(text)))).page(page)
+    assert read == [page]
+
+
 def test_shark_search_is_as_described() -> None:
     """inherited = decay * r(page), or * what the page inherited; the context counts where the anchor says nothing."""
     policy = SharkSearch(relevance(), Steer())

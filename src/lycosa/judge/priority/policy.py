@@ -114,8 +114,9 @@ RelevanceFunction = Callable[[str, str], float]
 _PAGE_HALF = 6.0
 #: Characters of a page that are searched for key terms.
 _PAGE_CHARS = 20_000
-#: Characters of a page that a thesaurus weighs; of a longer one those behind its first quarter, as menus come first.
-_READ_CHARS = 1_000
+#: What a thesaurus says counts for so much beside key terms, and only where they say nothing: thesauri know a word of
+#: most pages. With this share `both` found no less than either of its parts in replays; when both added up, it lost.
+_BESIDE = 0.2
 #: Texts and addresses whose relevance is remembered: a site's menu stands on each of its pages.
 _REMEMBERED = 50_000
 
@@ -151,6 +152,9 @@ class Relevance:
         self._anchors = term_weights(anchor_terms) if by_terms else {}
         self._urls = term_weights(url_terms) if by_terms else {}
         self._pages, self._shorts = pages, shorts
+        has_terms = bool(self._anchors or self._urls)
+        self._share = _BESIDE if has_terms else 1.0
+        self._faint = _BESIDE if has_terms and shorts is not None else 0.0  # so little makes no context relevant
         words = sorted({*self._anchors, *(term for term in self._urls if len(term) > 2)}, key=len, reverse=True)
         self._terms = _find_least(words)
         # Over bytes: to say where in a text its matches are costs as much as to find them.
@@ -162,13 +166,9 @@ class Relevance:
 
     def page(self, text: str, language: str = "") -> float:
         """How relevant a page is."""
-        value = 0.0
         if hits := self._count(text[:_PAGE_CHARS]):
-            value = hits / (hits + _PAGE_HALF)
-        if self._pages is not None:
-            start = len(text) // 4 if len(text) > _READ_CHARS else 0
-            value = 1 - (1 - value) * (1 - min(1.0, self._pages(text[start : start + _READ_CHARS], language)))
-        return value
+            return hits / (hits + _PAGE_HALF)
+        return self._share * self._pages(text, language) if self._pages is not None else 0.0
 
     def _count(self, text: str) -> float:
         """How many key terms stand in a text, by their weights."""
@@ -189,10 +189,7 @@ class Relevance:
         return value
 
     def _weigh_short(self, text: str, language: str) -> float:
-        value = self._weigh_terms(text)
-        if self._shorts is not None:
-            value = 1 - (1 - value) * (1 - min(1.0, self._shorts(text, language)))
-        return value
+        return self._weigh_terms(text) or (self._share * self._shorts(text, language) if self._shorts else 0.0)
 
     def _weigh_terms(self, text: str) -> float:
         low = text[:1000].lower()
@@ -203,23 +200,27 @@ class Relevance:
         return 0.0
 
     def link(self, text: str, url: str, context: str) -> tuple[float, float]:
-        """How relevant a link is: by its anchor and address, and by its context, which counts for less."""
+        """How relevant a link is: by its anchor and address, and by its context, which counts for less.
+
+        Beside key terms, an anchor that only a thesaurus knows does not speak for its context.
+        """
         anchor = self.short(text)
         if self._terms:  # mostly none of them is there, which one search of both shows
             low = url[url.find("/", 8) :].lower() + context.lower()
             for term in self._in_links:
                 if term in low:
+                    anchor = max(anchor, self.url(url))
                     break
             else:
-                return anchor, 1.0 if anchor > 0 else 0.0
-        anchor = max(anchor, self.url(url))
-        return anchor, 1.0 if anchor > 0 else self.near(context)
+                if self._shorts is None:
+                    return anchor, 1.0 if anchor > 0 else 0.0
+        else:
+            anchor = max(anchor, self.url(url))
+        return anchor, 1.0 if anchor > self._faint else self.near(context)
 
     def near(self, text: str) -> float:
-        """How relevant a context is: by key terms if there are any, as few contexts recur and a thesaurus costs."""
-        if not text:
-            return 0.0
-        return self._weigh_terms(text) if self._terms else self._weigh_short(text, "")
+        """How relevant a context is."""
+        return self._weigh_short(text, "") if text else 0.0
 
     def url(self, url: str) -> float:
         """How relevant an address is, by its terms alone."""
