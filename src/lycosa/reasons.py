@@ -158,7 +158,20 @@ RENDERING = {
     "not-mine": Reason("the host belongs to another worker by now, which is asked instead"),
 }
 
-REASONS = RULES | FAILURES | ANSWERS | RENDERING
+_WALL = "it is kept in the archive as it came; the page that was known before stays"
+#: What stood in the place of a page.
+WALLS = {
+    "challenge": Reason(
+        f"the host asked us to prove that we are no robot; {_WALL}",
+        "ask its owner to let lycosa in (--contact says who you are), raise --delay, or crawl again later with --retry",
+    ),
+    "login": Reason(f"a log-in form stands in the place of the page; {_WALL}", "log in (docs/politeness.md)"),
+    "consent": Reason(f"a question for consent stands in the place of the page; {_WALL}", "ask its owner"),
+    "soft-404": Reason(f"the page says that there is none, with the status of one; {_WALL}"),
+    "soft-error": Reason(f"the page says that its site is out of order, with the status of one; {_WALL}", _LATER),
+}
+
+REASONS = RULES | FAILURES | ANSWERS | RENDERING | WALLS
 
 _STATUSES = {
     401: Reason(
@@ -176,6 +189,10 @@ def explain(code: str) -> Reason:
     """What a code means; of one that nobody listed, the code itself."""
     if code in REASONS:
         return REASONS[code]
+    kind, colon, vendor = code.partition(":")
+    if colon and kind == "challenge":
+        meaning, remedy = WALLS[kind]
+        return Reason(f"{meaning} ({vendor})", remedy)
     kind, _, failure = code.partition("-")
     if kind == "robots" and failure in FAILURES:
         meaning = f"robots.txt could not be had ({FAILURES[failure].meaning}), so the host is left alone for this run"

@@ -16,6 +16,7 @@ from lycosa.model import STATE_NAMES, State
 from lycosa.output.plain import counted
 from lycosa.output.progress import ProgressLine
 from lycosa.politeness.shared_state import Cell, SharedState
+from lycosa.reasons import WALLS
 
 SILENCE_S = 5.0  # without a page and with hosts that must be left alone, people wonder whether anything happens
 
@@ -257,6 +258,13 @@ def _advice_lines(report: CrawlReport) -> list[str]:
         lines.append(
             f"  {counted(nofollow, 'link', 'was')} not followed, as the pages say nofollow:"
             " --set fetch.nofollow=ignore follows them (--robots ignore does not)"
+        )
+    behind = {reason: count for reason, count in report.reasons.items() if reason.partition(":")[0] in WALLS}
+    if behind:
+        kinds = ", ".join(f"{reason} {count:,}" for reason, count in behind.items())
+        lines.append(
+            f"  {counted(sum(behind.values()), 'page')} behind a wall ({kinds}), kept in the archive"
+            " as received but not as a page: lycosa why URL tells what to do"
         )
     for url, limit in report.cut_pages.items():
         lines.append(f"  cut at {limit}: {url}; with a higher limit it is fetched whole")

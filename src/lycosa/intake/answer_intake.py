@@ -35,10 +35,10 @@ from lycosa.intake.revisits import RequestConditions, Revisits
 from lycosa.judge.admission.fetch_rules import make_yield_quota
 from lycosa.judge.admission.rules import Rules
 from lycosa.model import Answer, Link, Outcome, State, Target
-from lycosa.parse import Doc, read
+from lycosa.parse import Doc, read, walls
 from lycosa.parse.script_shell import is_script_shell
 from lycosa.politeness.crawl_log import CrawlLog
-from lycosa.politeness.disposition import Disposition, disposition_of
+from lycosa.politeness.disposition import Disposition, disposition_of, requested_pause, try_again
 from lycosa.politeness.robots_cache import RobotsUse
 from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.render.messages import RenderResult
@@ -192,6 +192,7 @@ class AnswerIntake:
             remember=self.batch.remember_robots,
             follow=self.links.follow_sitemaps,
         )
+        self._walls = walls.WallFinder()
         self._read_pdf = PdfProcess() if guarded_quarry is not None and guarded_quarry.reads_pdf else None
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
 
@@ -199,6 +200,9 @@ class AnswerIntake:
         """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
         disposition = disposition_of(answer, self._mission.fetch)
         target = answer.target
+        if answer.status in walls.STATUSES and not answer.failure and (wall := self._find_wall_of_error(answer)):
+            fetch = self._mission.fetch
+            disposition = try_again(answer, fetch, wall, wait_s=requested_pause(answer, fetch))
         outcome = Outcome(
             row=target.row,
             host=target.host,
@@ -213,9 +217,12 @@ class AnswerIntake:
         mime = ""
         if disposition.state == State.FETCHED:
             page = self._read_page(answer, outcome, rendered)
-            if page is not None and rendered is None and self._waits_for_browser(page.doc, outcome, target):
+            wall = self._find_wall(page.doc, answer) if page is not None else ""
+            if wall:
+                self._meet_wall(answer, outcome, wall)
+            elif page is not None and rendered is None and self._waits_for_browser(page.doc, outcome, target):
                 return None
-            if page is not None:
+            elif page is not None:
                 self._process_page(answer, outcome, page)
                 mime = page.doc.mime
             elif outcome.state == State.UNCHANGED:
@@ -260,6 +267,27 @@ class AnswerIntake:
         )
         self.batch.outcomes.append(outcome)
         return outcome
+
+    def _find_wall(self, doc: Doc, answer: Answer) -> str:
+        target = answer.target
+        if target.via == "sitemap":
+            return ""
+        return self._walls.find(doc, answer.headers, status=answer.status, known=bool(target.digest))
+
+    def _find_wall_of_error(self, answer: Answer) -> str:
+        """The reason code of a challenge that came with the status of an error."""
+        body, _ = read_content(answer, self._mission.limits)
+        doc = read(answer.target.url, answer.headers, body[:TEXT_HEAD], agent=self._mission.agent.name)
+        return self._find_wall(doc, answer)
+
+    def _meet_wall(self, answer: Answer, outcome: Outcome, wall: str) -> None:
+        """Keep what stands in the place of a page as an answer, and the page as it was; ask again after a challenge."""
+        later = Disposition(State.FAILED, wall)
+        if wall.startswith(walls.CHALLENGE):
+            later = try_again(answer, self._mission.fetch, wall, wait_s=None)
+            outcome.retries = later.retries
+        outcome.state, outcome.reason, outcome.due = later.state, wall, later.due
+        outcome.archive_place = self.storage.store_other(answer)
 
     def _read_page(self, answer: Answer, outcome: Outcome, rendered: RenderResult | None) -> _Page | None:
         """Read a page; None when there is nothing to read: it has not changed, or its content is damaged."""

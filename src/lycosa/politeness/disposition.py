@@ -53,7 +53,7 @@ def disposition_of(answer: Answer, fetch: FetchSettings) -> Disposition:
         return Disposition(State.GONE, f"http-{status}")
     wait_s = requested_pause(answer, fetch)
     if status in _PASSING or (status == 403 and wait_s is not None):  # some rate limits answer so, too
-        return _try_again(answer, fetch, f"http-{status}", wait_s=wait_s)
+        return try_again(answer, fetch, f"http-{status}", wait_s=wait_s)
     return Disposition(State.FAILED, f"http-{status}" if status else "protocol")
 
 
@@ -77,13 +77,14 @@ def _dispose_failure(answer: Answer, fetch: FetchSettings) -> Disposition:
     usable = 200 <= answer.status < 300 and answer.size > 0 and failure in _PARTIAL
     if failure not in _PASSING_FAILURES:
         return Disposition(State.FETCHED, failure) if usable else Disposition(State.FAILED, failure)
-    disposition = _try_again(answer, fetch, failure, wait_s=None)
+    disposition = try_again(answer, fetch, failure, wait_s=None)
     if disposition.state == State.FAILED and usable and not answer.target.digest:
         return Disposition(State.FETCHED, failure, retries=disposition.retries)
     return disposition
 
 
-def _try_again(answer: Answer, fetch: FetchSettings, reason: str, *, wait_s: float | None) -> Disposition:
+def try_again(answer: Answer, fetch: FetchSettings, reason: str, *, wait_s: float | None) -> Disposition:
+    """Let a target be asked for again, later each time, until its tries are used up."""
     retries = answer.target.retries
     if retries >= fetch.retries:
         return Disposition(State.FAILED, reason, retries=retries)

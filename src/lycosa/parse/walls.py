@@ -1,0 +1,193 @@
+"""Walls: answers that stand in the place of a page: challenges to bots, consent, log-in forms, errors that say 200.
+
+Every page is checked, so the cheap checks come first: what has many links or much to read is no wall, whatever it
+speaks of. A name of a vendor says little, as honest pages carry the same scripts; the marks here are those that only
+the wall itself has, looked for in elements and never in text. A wall is a no: nobody tries to get around it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import re2
+from turbohtml import Document, Element
+
+from lycosa.parse.doc import Doc
+
+#: Codes of challenges begin so; the vendor follows, or the kind of challenge.
+CHALLENGE = "challenge:"
+SOFT_404, SOFT_ERROR, LOGIN, CONSENT = "soft-404", "soft-error", "login", "consent"
+#: Statuses, beside those of a page, with which walls come.
+STATUSES = frozenset({401, 403, 405, 406, 412, 418, 429, 503})
+
+#: A page that has more links or characters than this is no challenge; nor, with so many more, any other wall.
+_LINKS, _CHARS, _LONGEST = 40, 1500, 5000
+_BYTES = 1 << 19
+#: What there is to read, beside links, on a page that says that there is none; on a shorter one its title is enough.
+_ERROR_CHARS, _SURE_CHARS = 700, 200
+#: What a challenge that bears no mark has at most.
+_CHALLENGE_CHARS, _FEW_LINKS = 700, 6
+#: A form with so many fields to fill in is no challenge; what stands around a log-in form that hides a page.
+_FORM_FIELDS, _LOGIN_CHARS = 2, 500
+_MARK_CHARS, _SCRIPT_CHARS = 2000, 20_000
+_FORMS_MAX = 10_000
+_KINDS = ("text", "email", "password", "search", "tel")
+
+_KNOWN = tomllib.loads((Path(__file__).parent / "walls.toml").read_text("utf-8"))
+
+
+def _named(table: str) -> Any:
+    """One pattern of a table; the name of the group that matched is the vendor's."""
+    return re2.compile("(?s)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in _KNOWN[table].items()))
+
+
+def _words(name: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in _KNOWN["words"][name]), re.IGNORECASE)
+
+
+_HEADERS: dict[str, list[str]] = _KNOWN["headers"]
+_MARKS, _GUARDS, _SAYINGS = _named("marks"), _named("guards"), _named("sayings")
+_CAPTCHA, _WAITING, _HUMAN, _ENABLE_BOTH = map(_words, ("captcha", "waiting", "human", "enable_both"))
+_NOT_FOUND, _GREETING, _OUT_OF_ORDER, _SORRY = map(_words, ("not_found", "greeting", "out_of_order", "sorry"))
+_NUMBER, _LOGIN_PLACE, _WAY_BACK = map(_words, ("number", "login_place", "way_back"))
+_CONSENT, _CONSENT_PLACE, _ACCEPT = map(_words, ("consent", "consent_place", "accept"))
+#: Where one part of a title ends.
+_PARTS = re.compile(r"\s+[-/·•]\s+|[|–—»«›‹!.:?…,(){}\[\]\"“”„¡¿。！：|]+")
+_FILE = re.compile(r"\.(?:pdf|docx?|pptx?|xlsx?|od[tps]|epub|zip|csv|xml|json)$", re.IGNORECASE)
+#: Fields that people fill in.
+_FIELDS = ", ".join(["textarea", "select", "input:not([type])", *(f"input[type={kind}]" for kind in _KINDS)])
+_MARKED = ("html", "body", "script", "form", "iframe", "meta", "link", "div", "input", "img", "section", "main")
+
+
+class WallFinder:
+    """Tells walls from pages, for one worker; it remembers log-in forms, which come back under other addresses."""
+
+    def __init__(self) -> None:
+        self._forms: dict[tuple[str, str], str] = {}
+
+    def find(self, doc: Doc, headers: Mapping[str, str], *, status: int, known: bool) -> str:
+        """The reason code of the wall that an answer is; empty: it is none. `known`: a page was here before."""
+        for name, (begin, vendor) in _HEADERS.items():
+            if name in headers and headers[name].lower().startswith(begin):
+                return CHALLENGE + vendor
+        if status == 202 and not doc.body:
+            return f"{CHALLENGE}aws-waf"
+        tree = doc.tree
+        if tree is None or len(doc.body) > _BYTES:
+            return ""
+        is_small = len(doc.links) <= _LINKS
+        if not is_small and not any(map(_judge_part, _parts(doc.title))):  # errors have all the links of their site
+            return ""
+        chars = len(doc.text)
+        if is_small and chars <= _CHARS and (vendor := _find_challenge(tree, doc)):
+            return CHALLENGE + vendor.replace("_", "-")
+        if chars > _LONGEST or not 200 <= status < 300:
+            return ""
+        heads = [doc.title, *(head.text for head in tree.select("h1, h2")[:2])]
+        if (code := _find_error(doc, heads)) or not is_small:
+            return code
+        if chars <= _CHARS and self._is_login(doc, tree, known=known):
+            return LOGIN
+        return CONSENT if _is_consent(doc, tree, heads) else ""
+
+    def _is_login(self, doc: Doc, tree: Document, *, known: bool) -> bool:
+        """Whether a log-in form stands where a page should be; one at an address of its own is a page."""
+        fields = tree.select("input[type=password]")
+        form = fields[0].closest("form") if len(fields) == 1 else None
+        if form is None or fields[0].attr("autocomplete") == "new-password":
+            return False
+        parts = urlsplit(doc.url)
+        is_own_place = _LOGIN_PLACE.search(f"{parts.netloc.partition('.')[0]} {parts.path}") is not None
+        if is_own_place or len(doc.text) - len(form.text) > _LOGIN_CHARS:
+            return False
+        if _FILE.search(parts.path) or (known and len(parts.path) > 1) or _leads_back(form, parts.path):
+            return True
+        if len(self._forms) > _FORMS_MAX:
+            self._forms.clear()
+        names = " ".join(sorted(e.attr("name") or "" for e in form.select("input")))
+        return self._forms.setdefault((parts.netloc, f"{doc.title}\n{names}"), parts.path) != parts.path
+
+
+def _parts(line: str) -> list[str]:
+    """The parts of a title, in small letters, without a greeting."""
+    parts = (" ".join(part.split()) for part in _PARTS.split(line[:300].replace("’", "'").casefold()))
+    return [part[found.end() :].lstrip() if (found := _GREETING.match(part)) else part for part in parts if part]
+
+
+def _judge_part(part: str) -> str:
+    """What a part of a title says, wholly: that there is no page, or that the site is out of order."""
+    if "404" in part:
+        rest = " ".join(_NUMBER.sub(" ", part).split())
+        return SOFT_404 if not rest or _NOT_FOUND.fullmatch(rest) else ""
+    if _NOT_FOUND.fullmatch(part):
+        return SOFT_404
+    return SOFT_ERROR if _OUT_OF_ORDER.fullmatch(part) else ""
+
+
+def _find_error(doc: Doc, heads: list[str]) -> str:
+    """An error that comes as a page: title or heading say nothing else, and there is little to read beside links."""
+    said = [code for head in heads for part in _parts(head) if (code := _judge_part(part))]
+    if not said or len(doc.text) - sum(len(link.text) for link in doc.links) > _ERROR_CHARS:
+        return ""
+    is_sure = len(said) > 1 or said[0] == SOFT_ERROR or len(doc.text) <= _SURE_CHARS or _SORRY.search(doc.text)
+    return said[0] if is_sure else ""
+
+
+def _find_challenge(tree: Document, doc: Doc) -> str:
+    """Whose challenge a short page is; empty: it is none."""
+    text, fields = doc.text, len(tree.select(_FIELDS))
+    marks = "\n".join(_read_marks(tree))
+    if fields < _FORM_FIELDS and (found := _MARKS.search(marks)) is not None:
+        return found.lastgroup or ""
+    seen = " ".join(f"{doc.title} {text}".split()).casefold()
+    if (found := _SAYINGS.search(seen)) is not None and tree.select_one("pre, code, blockquote") is None:
+        return found.lastgroup or ""
+    if not seen and (found := _GUARDS.search(marks)) is not None:
+        return found.lastgroup or ""
+    anchors = sum(link.kind == "a" for link in doc.links)
+    if anchors > _FEW_LINKS or len(text) > _CHALLENGE_CHARS or tree.select_one("script") is None:
+        return ""
+    heads = (doc.title, *(head.text for head in tree.select("h1, h2, #title")[:2]))
+    is_captcha, speaks_of_humans = _CAPTCHA.search(marks) is not None, _HUMAN.search(seen) is not None
+    if (
+        speaks_of_humans
+        and fields < _FORM_FIELDS
+        and any(map(_WAITING.fullmatch, (p for h in heads for p in _parts(h))))
+    ):
+        return "captcha" if is_captcha else "browser"
+    if is_captcha and speaks_of_humans and not fields:
+        return "captcha"
+    return "browser" if not fields and not anchors and _ENABLE_BOTH.match(text.lstrip()) else ""
+
+
+def _read_marks(tree: Document) -> Iterator[str]:
+    """Attributes of the elements that walls are made of, and the beginnings of scripts."""
+    for e in tree.iter_elements(_MARKED):
+        yield f"{e.tag} {' '.join(f'{name}={value}' for name, value in e.attrs.items())}"[:_MARK_CHARS]
+        if e.tag == "script":
+            yield e.text[:_SCRIPT_CHARS]
+
+
+def _leads_back(form: Element, path: str) -> bool:
+    """Whether a log-in form says that it leads back to this very address."""
+    fields = [(e.attr("name") or "", e.attr("value") or "") for e in form.select("input[type=hidden]")]
+    fields += parse_qsl(urlsplit(form.attr("action") or "").query)
+    return len(path) > 1 and any(_WAY_BACK.search(name) and unquote(path) in unquote(value) for name, value in fields)
+
+
+def _is_consent(doc: Doc, tree: Document, heads: list[str]) -> bool:
+    """Whether a page does nothing but ask for consent."""
+    if not any(_CONSENT.fullmatch(" ".join(head.split())) for head in heads):
+        return False
+    if _CONSENT_PLACE.search(urlsplit(doc.url).path) or tree.select_one("article, p ~ p ~ p ~ p ~ p ~ p") is not None:
+        return False
+    buttons = tree.select("button, input[type=submit]")
+    actions = " ".join(form.attr("action") or "" for form in tree.select("form"))
+    return _CONSENT_PLACE.search(actions) is not None and any(
+        _ACCEPT.search(e.text or e.attr("value") or "") for e in buttons
+    )
