@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Said, run
 from support.loopback import Reply, Web, html
-from support.postgres_server import PostgresServer
+from support.postgres_server import PostgresServer, running_server
 
 from lycosa.errors import CollectionError
 
@@ -94,6 +94,45 @@ def test_a_database_that_does_not_exist(postgres: PostgresServer, web: Web, tmp_
     """It is told at once."""
     said = crawl(web, tmp_path / "c", postgres.address.replace("/postgres?", "/nothing?"))
     refused(said, web, 'database "nothing" does not exist')
+
+
+def test_a_database_without_an_encoding(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:
+    """It holds all texts all the same; one whose encoding cannot is refused, and nothing is left in it."""
+    web["a.test/1"] = html(title="Αράχνη")
+    for name, encoding in (("plain", "SQL_ASCII"), ("latin", "LATIN1")):
+        ask(postgres, f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    plain, latin = (postgres.address.replace("/postgres?", f"/{name}?") for name in ("plain", "latin"))
+    assert crawl(web, tmp_path / "c", plain).code == 0
+    said = run("query", "SELECT title FROM pages WHERE title <> ''", "-c", f"{plain}#c")
+    assert said.code == 0 and "Αράχνη" in said.output, said.output
+    assert run("status", "-c", f"{plain}#c").code == 0
+    web.asked.clear()
+    refused(crawl(web, tmp_path / "d", latin), web, "The database is in LATIN1, which cannot hold all texts: make one")
+    assert run("status", "-c", f"{latin}#d").output.endswith("there are: none.\n")
+
+
+def test_a_database_that_recovers(web: Web, tmp_path: Path) -> None:
+    """A machine that is started meanwhile waits for it, as one at work does."""
+    with running_server() as server:
+        server.stop("fast")
+        go_on = server.folder / "go_on"
+        with (server.folder / "data/postgresql.conf").open("a") as file:
+            file.write(f"restore_command = 'until [ -e {go_on} ]; do sleep 0.1; done; false'\nhot_standby = off\n")
+        (server.folder / "data/recovery.signal").touch()
+        server.start(is_awaited=False)
+        until = time.monotonic() + 60
+        while not server.socket.exists():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        crawls: list[Said] = []
+        thread = threading.Thread(target=lambda: crawls.append(crawl(web, tmp_path / "c", server.address)))
+        thread.start()
+        while "FATAL:  the database system is" not in (server.folder / "log").read_text():
+            assert thread.is_alive() and time.monotonic() < until, crawls
+            time.sleep(0.05)
+        go_on.touch()
+        thread.join()
+    assert crawls[0].code == 0 and len(web.paths()) == 2, crawls[0].output
 
 
 def test_a_read_only_database(postgres: PostgresServer, web: Web, tmp_path: Path) -> None:

@@ -136,6 +136,18 @@ def test_a_folder_with_other_things_is_refused(address: str, web: Web, tmp_path:
     assert [path.name for path in (tmp_path / "letters").iterdir()] == ["one.txt"]
 
 
+def test_a_copy_leaves_nothing_beside_it(address: str, web: Web, tmp_path: Path) -> None:
+    """No file of the database that was built in a place of its own, also where the server broke it off."""
+    crawl("http://a.test/", collection=tmp_path / "one", limit=3, **options(web))  # type: ignore[arg-type]
+    assert run("copy", str(tmp_path / "one"), f"{address}#clean").code == 0
+    for code in (0, 2):
+        assert run("copy", f"{address}#clean", str(tmp_path / "two"), "--leave-archive").code == code
+        assert [path.name for path in (tmp_path / "two").glob("crawl.db.new*")] == []
+        if not code:  # then it breaks off
+            with psycopg.connect(address, autocommit=True) as connection:
+                connection.execute("DROP TABLE clean.lastmod")
+
+
 def test_what_cannot_be_copied_leaves_no_folder(address: str, web: Web, tmp_path: Path) -> None:
     """A collection of a newer lycosa is not read as if it were of this one; one that is not there is told."""
     crawl("http://a.test/", collection=tmp_path / "one", limit=3, **options(web))  # type: ignore[arg-type]

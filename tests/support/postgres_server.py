@@ -68,7 +68,7 @@ class PostgresServer:
         with (self._data / "postgresql.conf").open("a") as file:
             file.write(f"{_SETTINGS}{settings}\nunix_socket_directories = '{self.folder}'\n")
 
-    def start(self) -> None:
+    def start(self, *, is_awaited: bool = True) -> None:
         """Start as a child, which stops at once when this process ends, however it ends."""
         command = as_user(str(self._programs / "postgres"), "-D", str(self._data), death="QUIT")
         with open(self.folder / "log", "ab") as log:
@@ -76,7 +76,7 @@ class PostgresServer:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **self._place
             )
         until = time.monotonic() + 60
-        while not self._is_ready():
+        while is_awaited and not self._is_ready():
             if self._process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(f"postgres: {(self.folder / 'log').read_text()[-1000:]}")
             time.sleep(0.02)

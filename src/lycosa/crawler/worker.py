@@ -36,7 +36,7 @@ from lycosa.crawler.target_loading import BestFirstScheduler, QueueFiller, Targe
 from lycosa.errors import DiskFull
 from lycosa.fetch.client import Client
 from lycosa.frontier.contract import Frontier, LeaseLost, PermitsGone
-from lycosa.frontier.partitions import LeasedPartitions, part_of
+from lycosa.frontier.partitions import LeasedPartitions, fair_part, part_of
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.guidance import LinkScoring
 from lycosa.judge.admission.fetch_rules import HOST_BUDGET, PAGE_LIMIT, ROBOTS_FIRST, FetchRules
@@ -615,7 +615,8 @@ class Worker:
         if self._leaving:
             self._hand_over(now)
         elif len(self.partitions.parts) > share:
-            self._leaving = set(self.partitions.parts[share:])
+            busy = {part_of(host) for host, queue in self.scheduler.by_host.items() if not queue.dry or queue.is_busy}
+            self._leaving = set(self.partitions.parts) - set(fair_part(self.partitions.parts, busy, share))
             for host_queue in self._queues_in(self._leaving):
                 self._stop_asking(host_queue)
         elif len(self.partitions.parts) < share:

@@ -6,7 +6,7 @@ lie side by side in every index, and a worker's partitions are a few contiguous 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Set
 from functools import lru_cache
 
 from lycosa.urls import url_id
@@ -41,6 +41,15 @@ def spans(parts: Iterable[int]) -> list[tuple[int, int]]:
         else:
             ranges.append((low, high))
     return ranges
+
+
+def fair_part(parts: Sequence[int], busy: Set[int], count: int) -> list[int]:
+    """So many of these partitions, the first ones, with as large a part of those that have work."""
+    working = [part for part in parts if part in busy]
+    idle = [part for part in parts if part not in busy]
+    chosen = working[: -(-len(working) * count // max(1, len(parts)))]
+    rest = idle[: count - len(chosen)]
+    return [*chosen, *rest, *working[len(chosen) :]][:count]
 
 
 class LeasedPartitions:

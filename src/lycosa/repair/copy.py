@@ -254,6 +254,7 @@ def refresh_copy(source: SharedCollection, folder: Path) -> int:
                 schema.select(connection, source.name)
                 rows = connection.execute("SELECT name, place FROM warc WHERE place <> '' ORDER BY name").fetchall()
     except psycopg.Error as problem:
+        _remove(unfinished)
         raise translate(problem) from problem
     if path.exists():
         _keep_records(path, unfinished)

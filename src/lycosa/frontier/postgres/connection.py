@@ -72,6 +72,9 @@ _SETTINGS = {
     "lock_timeout": "30000",
 }
 
+#: What a server says that recovers from its end: it is there, and will answer.
+RECOVERING = "database system is (starting up|shutting down|in recovery mode|not (yet )?accepting connections)"
+
 _ROUND = "SELECT value FROM meta WHERE key = 'round'"
 _NUMBER = "SELECT pg_current_xact_id_if_assigned()::text, clock_timestamp()"
 #: A server that came up again since has made a checkpoint, with the first number that no transaction had before it.
@@ -249,28 +252,16 @@ class PostgresConnection:
     def _patiently(self, function: Callable[[], R]) -> R:
         self._calls += 1
         try:
-            return self._try_again(function)
+            return patiently(function, patience_s=self.patience_s, on_break=self._await_server)
         finally:
             self._calls -= 1
             if self.suspended and not self._calls:
                 self.close()
 
-    def _try_again(self, function: Callable[[], R]) -> R:
-        until = time.monotonic() + self.patience_s
-        while True:
-            try:
-                return function()
-            except _PASSING:
-                if time.monotonic() > until:
-                    raise
-            except _BROKEN as problem:
-                if not _is_passing(problem) or time.monotonic() > until:
-                    raise translate(problem) from problem
-                self.close()
-                self.on_wait()
-                time.sleep(_PAUSE_S)
-            except psycopg.Error as problem:
-                raise translate(problem) from problem
+    def _await_server(self) -> None:
+        self.close()
+        self.on_wait()
+        time.sleep(_PAUSE_S)
 
 
 def connect(address: str, *, timeout_s: int = 10) -> psycopg.Connection:
@@ -287,6 +278,29 @@ def connect(address: str, *, timeout_s: int = 10) -> psycopg.Connection:
     if is_lent(db):
         db.prepare_threshold = None
     return db
+
+
+def patiently(
+    function: Callable[[], R],
+    *,
+    patience_s: float = PATIENCE_S,
+    on_break: Callable[[], object] = lambda: time.sleep(_PAUSE_S),
+    among: str = "",
+) -> R:
+    """Run a function again where the server was away, for a reason that matches."""
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            return function()
+        except _PASSING:
+            if time.monotonic() > until:
+                raise
+        except _BROKEN as problem:
+            if not _is_passing(problem) or time.monotonic() > until or not re.search(among, str(problem)):
+                raise translate(problem) from problem
+            on_break()
+        except psycopg.Error as problem:
+            raise translate(problem) from problem
 
 
 def is_lent(db: psycopg.Connection) -> bool:

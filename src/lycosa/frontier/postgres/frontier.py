@@ -6,8 +6,6 @@ it does not ask for again. What was committed survives a kill of any worker, mac
 
 from __future__ import annotations
 
-import psycopg
-
 from lycosa.frontier import link_codec
 from lycosa.frontier.batch_decisions import cleaned
 from lycosa.frontier.consequences import Unpack
@@ -19,12 +17,13 @@ from lycosa.frontier.postgres.batch_transaction import PostgresBatch
 from lycosa.frontier.postgres.changes import PostgresChanges, PostgresLosses, PostgresRounds
 from lycosa.frontier.postgres.connection import (
     PATIENCE_S,
+    RECOVERING,
     PostgresConnection,
     PostgresFacet,
     RefusedValue,
     connect,
+    patiently,
     read_clock,
-    translate,
     writing,
 )
 from lycosa.frontier.postgres.leases import PostgresLeases
@@ -73,12 +72,13 @@ class PostgresFrontier(PostgresFacet, Frontier):
     def create(address: str, name: str, *, mission_toml: str, now: float | None = None) -> bool:
         """Make an empty collection; False where there is one of this name."""
         check_name(name)
-        try:
+
+        def attempt() -> bool:
             with connect(address) as connection:
                 began = read_clock(connection) if now is None else now
                 return schema.create(connection, name, mission_toml=mission_toml, now=began)
-        except psycopg.Error as problem:
-            raise translate(problem) from problem
+
+        return patiently(attempt, among=RECOVERING)
 
     def suspend(self) -> None:
         self._connection.suspended = True

@@ -51,6 +51,7 @@ WHERE name IS NOT NULL ORDER BY name"""
 _ENTER = "INSERT INTO permit (machine) VALUES (%s) ON CONFLICT (machine) DO NOTHING"
 #: What a machine without a lease was granted and has not used.
 _RECLAIM = f"UPDATE permit SET granted = used WHERE granted > used AND machine <> %s AND NOT {_IS_ALIVE}"
+_AT_WORK = f"SELECT count(*) FROM permit WHERE {_IS_ALIVE}"
 _GRANT = f"UPDATE permit SET granted = granted + %s WHERE machine = %s AND {_IS_ALIVE}"
 _STORED = "SELECT coalesce(sum(count), 0) FROM figure WHERE name = 'stored' AND key = %s"
 _USE = "UPDATE permit SET used = used + %s WHERE machine = %s AND used + %s <= granted"
@@ -207,12 +208,14 @@ class PostgresPermits(PostgresFacet):
 
     @writing
     def grant(self, *, limit: int, want: int) -> int:
+        """Grant what is wanted, and of the last ones no more than a fair share of the machines at work."""
         connection = self._connection
         connection.run("LOCK TABLE permit IN SHARE ROW EXCLUSIVE MODE")
         connection.run(_RECLAIM, (self.machine,))
         open_permits = int(connection.value("SELECT coalesce(sum(granted - used), 0) FROM permit"))
         left = limit - int(connection.value(_STORED, (str(connection.round),))) - open_permits
-        granted = max(0, min(want, left))
+        machines = max(1, int(connection.value(_AT_WORK)))
+        granted = max(0, min(want, -(-left // machines)))
         return granted if connection.run(_GRANT, (granted, self.machine)) else 0
 
     @writing

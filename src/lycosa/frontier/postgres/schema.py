@@ -126,6 +126,12 @@ def part_of_row(n: int) -> int:
 
 def create(connection: psycopg.Connection, name: str, *, mission_toml: str, now: float) -> bool:
     """Make the tables of a collection, all or nothing; False where another machine was faster."""
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding not in ("UTF8", "SQL_ASCII"):
+        raise CollectionError(
+            f"The database is in {encoding}, which cannot hold all texts: make one with createdb --encoding UTF8"
+            " --template template0."
+        )
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"lycosa {name}",))
         if exists(connection, name):
