@@ -166,12 +166,11 @@ def test_an_address_is_of_whom_it_names() -> None:
 
 
 def site(documents: dict[str, DocumentFacts], pages: dict[str, PageFacts] | None = None) -> list[DocumentDescription]:
-    """The documents of a small site as they are described; every page links to every document."""
+    """The documents of a small site as they are described; no page links to them."""
     graph = SiteGraph(apsw.Connection(":memory:"))
     graph._store.execute("CREATE TABLE page (url TEXT PRIMARY KEY, data BLOB)")
     for url, facts in (pages or {}).items():
         graph._store.execute("INSERT INTO page VALUES (?, ?)", (url, msgspec.json.encode(facts)))
-    graph._parents = {url: tuple(pages or ()) for url in documents}
     found = [SiteDocument(url, facts, (url,), "", "") for url, facts in documents.items()]
     fusion = Fusion(DocumentSettings(), graph)
     fusion.learn_pages()
@@ -197,6 +196,52 @@ def test_addresses_of_a_document_are_weighed_over_all_its_authors() -> None:
     emails = ("hannah@x.edu", "bh7@x.edu")
     (paper,) = site({"http://x.edu/a.pdf": facts("Bo Han", "Hannah Smith", emails=emails)})
     assert [[each.email for each in author.addresses] for author in paper.authors] == [["bh7@x.edu"], ["hannah@x.edu"]]
+
+
+HOME = {
+    "http://x.edu/~ana/index.html": PageFacts(
+        people=(Person(name="Ana Casali", confidence=0.95, role="owner", emails=("acasali@x.edu",)),)
+    )
+}
+SHEETS = [f"http://x.edu/~ana/docencia/al/h{n}.pdf" for n in range(4)]
+
+
+def authors(found: list[DocumentDescription]) -> list[list[str]]:
+    return [[author.name for author in document.authors] for document in found]
+
+
+def test_what_names_nobody_is_of_the_owner_of_its_folder() -> None:
+    """Also where no page that links to it is theirs; less surely than what is printed, and with their address."""
+    (sheet,) = site({SHEETS[0]: facts(kind="exercises", head="Hoja 1")}, HOME)
+    assert [(one.name, [each.email for each in one.addresses]) for one in sheet.authors] == [
+        ("Ana Casali", ["acasali@x.edu"])
+    ]
+    assert sheet.authors[0].confidence <= 0.5
+
+
+def test_a_folder_of_several_people_has_no_owner() -> None:
+    """Nor has what prints the address of somebody else, or stands elsewhere."""
+    second = Person(name="Luis Gil", confidence=0.95, role="owner")
+    both = {**HOME, "http://x.edu/~ana/": PageFacts(people=(second,))}
+    assert authors(site({SHEETS[0]: facts(kind="exercises")}, both)) == [[]]
+    assert authors(site({SHEETS[0]: facts(emails=("mruiz@x.edu",), kind="notes")}, HOME)) == [[]]
+    assert authors(site({"http://x.edu/~luis/h1.pdf": facts(kind="notes")}, HOME)) == [[]]
+
+
+def test_the_name_of_a_course_is_no_author() -> None:
+    """It stands in the head of several sheets and is nobody's, whether the site has an owner or not."""
+    sheets = {url: facts("Optimización Convexa", kind="exercises") for url in SHEETS}
+    assert authors(site(sheets, HOME)) == [["Ana Casali"]] * 4
+    assert authors(site(sheets)) == [[]] * 4
+
+
+def test_a_doubtful_author_does_not_stop_the_owner() -> None:
+    """Of a sheet; a paper has the author whom it prints, however rare the name."""
+    (sheet,) = authors(site({SHEETS[0]: facts("Optimización Convexa", kind="exercises")}, HOME))
+    assert "Ana Casali" in sheet
+    papers = {url: facts("Xinhua Qu", "Ana Casali") for url in SHEETS}
+    assert authors(site(papers, HOME)) == [["Xinhua Qu", "Ana Casali"]] * 4
+    assert authors(site({SHEETS[0]: facts("Xinhua Qu")}, HOME)) == [["Xinhua Qu"]]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from lycosa.missions.documents.model import PageFacts, Person
 from lycosa.missions.documents.pages.reading import read_page
 from lycosa.parse import read
@@ -31,6 +33,26 @@ def test_the_owner_of_a_page() -> None:
     owner = person(facts, "Ana Casali")
     assert (owner.role, owner.emails) == ("owner", ("acasali@x.edu",))
     assert owner.evidence[0].url == "http://www.example.edu/people.html"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<h1>Welcome to Ana Casali's homepage</h1>",
+        "<h1>Hi, I'm Ana Casali</h1>",
+        "<title>Dr. Ana Casali, PhD - University of Villaverde</title>",
+        "<title>Teaching / Ana Casali @ UVI</title>",
+        "<title>Página web de la profesora Ana Casali</title>",
+    ],
+)
+def test_words_of_a_home_page_stand_beside_its_owner(head: str) -> None:
+    """A heading, or a piece of the title, has the name and words that say whose page it is."""
+    assert [(each.name, each.role) for each in page(f"{head}<p>Rivers").people] == [("Ana Casali", "owner")]
+
+
+def test_a_page_about_somebody_s_work_is_not_theirs() -> None:
+    """Other words beside the name speak of something else."""
+    assert [each.role for each in page("<h1>Interview with Ana Casali</h1><p>Rivers").people] == ["other"]
 
 
 def test_a_course_is_no_person() -> None:

@@ -9,13 +9,13 @@ confirm them and add addresses; they name authors only where the document names 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator
 
 from msgspec.structs import replace
 from rapidfuzz import fuzz
 
-from lycosa.missions.documents.evidence.directory import Directory, Entry, Mention
+from lycosa.missions.documents.evidence.directory import SAME, Directory, Entry, Mention
 from lycosa.missions.documents.evidence.labels import (
     CategoryLabel,
     find_label,
@@ -55,6 +55,10 @@ from lycosa.text.fold import fold_words
 _TEACHING = frozenset({"exercises", "exam", "notes", "slides"})
 #: Where in a document authors stand who are known from elsewhere.
 _HEADER_CHARS = 1_500
+#: Documents in whose head a name stands that nothing says is a person's: from here on it is that of a course.
+_REPEATED = 3
+#: How sure the owner of a folder is the author of what names nobody.
+_OWNER = 0.5
 #: From here on a document names its authors itself.
 _SURE = 0.5
 _MOST = 0.98
@@ -79,6 +83,8 @@ class Fusion:
         self._labels: list[CategoryLabel] = parse_labels(settings.labels)
         self._written: dict[str, dict[str, list[str]]] = defaultdict(dict)  # by surname: authors, and what they wrote
         self._affiliations: dict[str, tuple[Finding, str]] = {}
+        self._owners: dict[str, dict[str, Person]] = defaultdict(dict)  # by folder: whose pages stand there
+        self._repeated: Counter[str] = Counter()  # names of nobody known that alone are named as authors
         self._stop_authors = [fold_words(word) for word in settings.author_stop_words]
         self._stop_affiliations = [fold_words(word) for word in settings.affiliation_stop_words]
 
@@ -91,6 +97,10 @@ class Fusion:
             for person in facts.people:
                 if person.confidence >= 0.6 and (person.emails or person.role in ("owner", "member", "teacher")):
                     mentions.append(Mention(_with_place(person, facts.organisations), url))
+                if person.confidence >= 0.6 and person.role == "owner" and (folder := _own_folder(url)):
+                    owners = self._owners[folder]
+                    if not any(same_person(person.name, name) >= SAME for name in owners):
+                        owners[person.name] = person
         self.directory.add_all(mentions)
 
     def learn_document(self, document: SiteDocument) -> None:
@@ -103,6 +113,9 @@ class Fusion:
                     written = self._written[part].setdefault(person.name, [])
                     if len(written) < 2:  # one of them is another document
                         written.append(document.url)
+        authors = [person for person in document.facts.people if person.role == "author"]
+        if all(self._is_doubtful(person, document.facts) for person in authors):
+            self._repeated.update({fold_words(person.name) for person in authors})
         for found in document.facts.affiliations:
             if found.confidence >= 0.6 and len(self._affiliations) < 20_000:
                 self._affiliations.setdefault(fold_words(found.value), (found, document.url))
@@ -198,22 +211,27 @@ class Fusion:
         head: str,
     ) -> list[Author]:
         """The authors whom a document prints, confirmed by its site, or else those whom the site names."""
-        printed, others = self._printed_authors(document.facts, kind)
+        facts = document.facts
+        printed, others = self._printed_authors(facts, kind)
+        pages = list(self._from_pages(above, kind, head))
+        owner = self._owner_of(document)
+        if kind in _TEACHING or owner or not all(is_in_head for _, is_in_head in pages):
+            printed = [person for person in printed if not self._is_course(person, facts)]
         pool = _Pool(self.settings)
         for person in printed:
             pool.add(person)
-        candidates = [
-            *self._from_links(links, kind),
-            *self._from_pages(above, kind, head),
-            *self._from_documents(document, head),
-        ]
+        if kind in _TEACHING and all(self._is_doubtful(person, facts) for person in printed):
+            printed = []
         names_itself = _names_authors(printed)
-        for candidate, is_in_head in candidates:
+        for candidate, is_in_head in [*self._from_links(links, kind), *pages, *self._from_documents(document, head)]:
             has_role = any(same_person(candidate.name, other.name) >= 0.8 for other in others)
             if has_role or self._is_stopped(candidate.name) or pool.confirm(candidate):
                 continue
-            if not names_itself and (is_in_head or not printed):
+            if not names_itself and (is_in_head or not printed) and not self._is_course(candidate, facts):
                 pool.add(candidate)
+        names_nobody = not printed and not others and all(self._is_doubtful(one, facts) for one in pool.people())
+        if owner and names_nobody and not self._is_stopped(owner.name):
+            pool.add(owner)
         sure = [person for person in pool.people() if person.confidence >= self.settings.min_confidence]
         shared = _share_printed(sure, others, document.facts)
         authors = [self._with_addresses(person, own, above) for person, own in zip(sure, shared, strict=False)]
@@ -231,6 +249,35 @@ class Fusion:
         teachers = [person for person in others if person.role == "teacher"]
         authors += [replace(one, role="author", confidence=round(one.confidence * 0.85, 3)) for one in teachers]
         return authors, [person for person in others if person.role != "teacher"]
+
+    def _is_doubtful(self, person: Person, facts: DocumentFacts) -> bool:
+        """Whether nothing says that this is a person: no given name, no address, no page."""
+        emails = (*person.emails, *(each.value for each in facts.emails))
+        return (
+            judge_name(person.name) < 0.75
+            and all(fits_address(person.name, email) < FITTING for email in emails)
+            and not self.directory.find(person.name)
+        )
+
+    def _is_course(self, person: Person, facts: DocumentFacts) -> bool:
+        """Whether a name is that of a course: it stands in the head of several documents, and is nobody's."""
+        return self._repeated[fold_words(person.name)] >= _REPEATED and self._is_doubtful(person, facts)
+
+    def _owner_of(self, document: SiteDocument) -> Person | None:
+        """The only person whose pages stand in the folder of a document, or else in the nearest one above.
+
+        Not of a document that prints addresses of others alone.
+        """
+        folder = document.url.partition("?")[0]
+        while folder.count("/") > 2:
+            folder = folder.rstrip("/").rpartition("/")[0] + "/"
+            if owners := list(self._owners.get(folder, {}).values()):
+                emails = [each.value for each in document.facts.emails]
+                fits = any(fits_address(owners[0].name, email) >= FITTING for email in emails)
+                if len(owners) > 1 or emails and not fits:
+                    return None
+                return replace(owners[0], role="author", confidence=_OWNER)
+        return None
 
     def _is_stopped(self, name: str) -> bool:
         folded = f" {fold_words(name)} "
@@ -390,6 +437,12 @@ class Fusion:
         return find_label(
             self._labels, head=head if place != "page" else "", around=around if place != "document" else ""
         )
+
+
+def _own_folder(url: str) -> str:
+    """The folder whose first page this is; empty where it is another page."""
+    folder, _, name = url.partition("?")[0].rpartition("/")
+    return f"{folder}/" if not name or re.match(r"(?i)(?:index|home|default|inicio)\b", name) else ""
 
 
 def _titles_of_links(links: list[tuple[str, DocumentLink]], head: str) -> Iterator[Finding]:

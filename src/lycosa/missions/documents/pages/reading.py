@@ -210,25 +210,36 @@ def _texts(value: object) -> Iterator[str]:
             yield item["name"]
 
 
+#: Words beside a name that leave a page one about that person.
+_HOME_WORDS = frozenset(
+    {
+        "a", "about", "al", "am", "assistant", "associate", "at", "bienvenida", "bienvenido", "bienvenidos",
+        "blog", "curriculum", "cv", "d", "de", "del", "docencia", "dr", "dra", "el", "en", "for", "hello",
+        "hi", "home", "homepage", "i", "ing", "inicio", "investigacion", "la", "lic", "m", "mag", "me",
+        "mg", "mi", "my", "name", "of", "official", "page", "pagina", "personal", "ph", "phd", "portfolio",
+        "principal", "prof", "profa", "profesor", "profesora", "professor", "publicaciones", "publications",
+        "research", "s", "site", "sitio", "teaching", "the", "to", "vitae", "web", "webpage", "website",
+        "welcome", "y",
+    }
+)  # fmt: skip
+
+
 def _find_owner(doc: Doc, blocks: list[Block]) -> Person | None:
     """The person whom the page is about: its first heading, or its title, is a name; its path may name them too."""
     found = _USER_PATH.search(doc.url)
-    login = found[1] if found else ""
+    logins = [f"{found[1]}@x"] if found else []
     headings = [block.text for block in blocks if block.tag in ("h1", "h2") and not block.is_margin][:3]
-    titles = [piece for piece in re.split(r"\s+[-–—|·:»]\s+|\s*[|:]\s*", doc.title or "") if piece.strip()][:4]
+    titles = [piece for piece in re.split(r"\s+[-–—|·:»@/•(]\s*|\s*[|:]\s*", doc.title or "") if piece.strip()][:4]
     for text, rule in [
         *((text, "heading") for text in headings[:1]),
         *((text, "title") for text in titles),
         *((text, "heading") for text in headings[1:]),
     ]:
-        name = _strip_home(_clean(text))
-        sure = judge_name(name)
-        if (
-            sure
-            and login
-            and fits_address(name, f"{login}@x") >= 0.5
-            or sure
-            and any(fits_address(name, email) >= 0.8 for block in blocks for email in _emails_of(block))
+        name, sure = _sole_name(_clean(text))
+        addresses = (email for block in blocks for email in _emails_of(block))
+        if sure and (
+            any(fits_address(name, login) >= 0.5 for login in logins)
+            or any(fits_address(name, email) >= 0.8 for email in addresses)
         ):
             sure = max(sure, 0.9)
         if sure >= 0.6:
@@ -236,16 +247,13 @@ def _find_owner(doc: Doc, blocks: list[Block]) -> Person | None:
     return None
 
 
-def _strip_home(text: str) -> str:
-    """The name in "Home page of Ana Pérez", "Ana Pérez's homepage", "Página de Ana Pérez"."""
-    text = re.sub(
-        r"(?i)^(?:(?:the )?(?:personal )?(?:home ?page|web ?(?:page|site)|website)s? (?:of|for)"
-        r"|p[aá]gina (?:web |personal )*de|web de|sitio de)\s+",
-        "",
-        text,
-    )
-    text = re.sub(r"(?i)(?:['’]s)?\s+(?:home ?page|web ?(?:page|site)|website|page|blog)$", "", text)
-    return re.sub(r"^(?:Dr|Dra|Prof|Profa|Lic|Ing|Mag|Mg)\.?\s+(?:(?:Dr|Dra)\.?\s+)?", "", text)
+def _sole_name(text: str) -> tuple[str, float]:
+    """The name in "Home page of Ana Pérez", "Dr. Ana Pérez", "Página de Ana Pérez", with how sure it is one."""
+    found = find_names(text)
+    if len(found) != 1:
+        return "", 0.0
+    beside = fold_words(f"{text[: found[0].start]} {text[found[0].end :]}").split()
+    return (found[0].name, found[0].confidence) if _HOME_WORDS.issuperset(beside) else ("", 0.0)
 
 
 #: Blocks for which the last person that was named may have the address that they hold.
