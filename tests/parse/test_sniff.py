@@ -203,6 +203,18 @@ def test_gzipped_sitemap_is_a_sitemap() -> None:
     assert read(URL, {}, gzip.compress(b"words")).kind == "archive"
 
 
+@pytest.mark.parametrize("declared", ["gb2312", "big5", "euc-kr", "shift_jis", "iso-8859-2", "windows-1251"])
+def test_valid_utf8_is_utf8_whatever_is_declared(declared: str) -> None:
+    """By header and document, also where the body was cut within a character; a real text of the encoding stays."""
+    words = "港口因风暴关闭了三天" if declared == "gb2312" else "Přístav zavřela bouře, říká přednosta města Žďár"
+    body = f'<meta charset="{declared}"><p>{words}'.encode()
+    for part in (body, body + "é".encode()[:1]):
+        doc = read(URL, {"content-type": f"text/html; charset={declared}"}, part)
+        assert words in doc.text and doc.charset == "utf-8" and "is utf-8" in doc.problem
+    chinese = "<p>联通 港口因风暴关闭了".encode("gbk")
+    assert "港口" in read(URL, {"content-type": "text/html; charset=gb2312"}, chinese).text
+
+
 def test_mime_parameters() -> None:
     """Parameters are read as browsers read them: first one wins, quotes and bad ones tolerated."""
     mime = parse_mime(' Text/HTML ; x; charset="UTF\\-8" ; charset=latin1; =;b=(')

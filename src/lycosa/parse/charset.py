@@ -1,7 +1,8 @@
 """Character encodings: which one a body is in, by its WHATWG name, and its text.
 
 A byte-order mark wins, then the header, then what the document says of itself. A declaration that the bytes contradict
-is not believed, unless header and document agree; and nothing here fails: what cannot be decoded becomes U+FFFD.
+is not believed, unless header and document agree; what can only be UTF-8 is UTF-8 all the same. Nothing here fails:
+what cannot be decoded becomes U+FFFD.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _SAMPLE_BYTES = 65536
 #: A body is UTF-8 with a few broken bytes as long as fewer than one in this many of its high bytes are broken;
 #: single-byte text read as UTF-8 breaks at nearly every one, East Asian text at more than four of five.
 _BROKEN_SHARE = 4
+
+#: So many characters that are not ASCII are not by chance valid UTF-8: in Chinese text of GB 2312, one of five is.
+_SURE_CHARS = 6
 
 _ASCII_ONLY = bytes(range(128)) + b"?" * 128
 _LOW_BYTES = bytes(range(128))
@@ -151,7 +155,18 @@ def decode_body(body: bytes, header: str, *, url: str = "") -> DecodedText:
         if declared is None and "\x1b" in text:
             return _guess(body, None, body.find(b"\x1b"), url)
         return DecodedText(declared or "utf-8", text, tentative=declared is None and text.isascii())
+    if declared not in _AS_UTF8 and not body.isascii() and (text := _decode_as_utf8(body)):
+        return DecodedText("utf-8", text, f"charset: declared {declared}, is utf-8")
     return DecodedText(declared, decode(body, declared))
+
+
+def _decode_as_utf8(body: bytes) -> str:
+    """A body that can hardly be anything but UTF-8, whatever it declares; empty where it can."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(body)  # the body may have been cut within a character
+    except UnicodeDecodeError:
+        return ""
+    return text if sum(not c.isascii() for c in text[:_SAMPLE_BYTES]) >= _SURE_CHARS else ""
 
 
 def _decode_broken(body: bytes, declared: str | None, start: int, url: str) -> DecodedText:

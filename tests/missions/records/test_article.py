@@ -6,6 +6,7 @@ import datetime
 import html
 import json
 
+import pytest
 import turbohtml
 
 from lycosa.missions.records.article import BUILT_IN, Article, read_article
@@ -137,3 +138,100 @@ def test_hostile_pages_are_read_in_bounds() -> None:
         "<a>" * 3000,
     ):
         assert isinstance(read(page).text, str)
+
+
+def test_advertisements_and_counters_are_no_text() -> None:
+    """By name, by label, by what they say; an article about advertising, votes or views keeps its words."""
+    beside = (
+        '<div class="ad">Advertisement: Brassica Quartz Bank gives four percent.</div>',
+        "<div><p>Anzeige</p><p>Kaufen Sie heute Brassica, den neuen Wagen.</p></div>",
+        "<p>Publicidad: Brassica, el banco de todos.</p>",
+        "<p>ADVERTISEMENT Buy Brassica today.</p>",
+        '<p class="views">5140 Brassica views</p>',
+        '<span class="post-views">Brassica, gelesen: 77</span>',
+        "<p>5,140 views · 12 comments</p>",
+        "<div>Visitas: 512</div>",
+    )
+    said = (
+        "Advertisement was never so cheap, said the owner of the town's only paper, when he was asked about it.",
+        "The proposal was won by 12 votes, and 5140 people had a look at it within the hour, as the town says.",
+        '<span class="views-field">From the tower the whole harbour can be seen, on clear days the islands.</span>',
+    )
+    body = f"<p>{said[0]}</p>{beside[0]}<p>{said[1]}</p>{''.join(beside[1:])}<div>{said[2]}</div>"
+    text = read(PAGE.replace(f"<p>{PROSE[1]}</p>", f"<p>{PROSE[1]}</p>{body}")).text
+    assert not any(word in text for word in ("Brassica", "Anzeige", "ADVERT", "5,140", "512"))
+    assert all(line in text for line in (*PROSE, *said[:2], "the whole harbour"))
+
+
+NOTICE = (
+    "You are using a browser with limited support for style sheets, so that you see this site without them. To have the"
+    " best of it, we recommend that you take a newer one, or that you turn off the mode in which it looks as if it were"
+    " old. In the meantime everything is shown plainly, for which we ask everybody who reads this to forgive us."
+)
+
+
+def test_a_marked_article_counts_more_than_a_notice() -> None:
+    """A longer notice above, or an imprint below, is not the text; a long text outside of the mark still is."""
+    short = "".join(f"<section><p>{line}</p></section>" for line in PROSE)
+    for mark in ("<article>{}</article>", '<div itemprop="articleBody">{}</div>'):
+        page = mark.format(f"<h1>Storm closes harbour</h1>{short}")
+        for whole in (f"<div><p>{NOTICE}</p></div><main>{page}</main>", f"{page}<div class=x>{NOTICE}</div>"):
+            assert read_main_text(turbohtml.parse(whole)).text.split("\n")[-3:] == list(PROSE)
+    teaser = f"<article><h2>Read on</h2><p>{NOTICE[:150]}</p></article>"
+    story = "".join(f"<p>{line}</p>" for line in PROSE * 6)
+    assert PROSE[2] in read_main_text(turbohtml.parse(f"{teaser}<div>{story}</div>")).text
+
+
+def test_a_text_told_live_has_its_entries() -> None:
+    """Where each begins with its time, names or structured data say so; those that only the data has come last."""
+    said = "The minister says that the quay opens in {} days."
+    for name, clock, data in (
+        ("e", "9:3{} ", ""),
+        ("liveblog-entry", "", ""),
+        ("e", "", '{"@type": "LiveBlogPosting"}'),
+    ):
+        entries = "".join(f'<div class="{name}"><p>{clock.format(n)}{said.format(n)}</p></div>' for n in range(9))
+        intro = "".join(f"<p>{line}</p>" for line in PROSE * 2)
+        page = f'<script type="application/ld+json">{data}</script><article><h1>Storm</h1>{intro}</article>'
+        text = read(f"{page}<div>{entries}</div><div class=col>{TEASERS}</div>").text
+        assert PROSE[0] in text and all(said.format(n) in text for n in range(9)) and "teaser" not in text
+    update = {"@type": "BlogPosting", "headline": "Quay open", "articleBody": "<p>It is open.</p>", "author": "Cy Dee"}
+    live = {"@type": "LiveBlogPosting", "headline": "Storm", "author": "Ann Lee", "liveBlogUpdate": [update]}
+    article = read(f'<script type="application/ld+json">{json.dumps(live)}</script>{intro}')
+    assert article.text.endswith("Quay open\nIt is open.") and article.authors == ["Ann Lee"]
+
+
+BYLINES = (
+    '<footer class="vcard author">By <a class="url fn" href="/a">Ann Lee</a>\n<a class="url fn">Bob Ray</a></footer>',
+    '<div class="byline">By <a href="/a">Ann Lee</a> <a href="/b">Bob Ray</a></div>',
+    '<p><span class="author">Ann Lee</span><span class="author">Bob Ray</span></p>',
+    '<p>By <a rel="author" href="/a">Ann Lee</a> <a rel="author" href="/b">Bob Ray</a></p>',
+)
+
+
+def test_authors_of_one_byline_are_several() -> None:
+    """Also where only the markup parts them; what else is called an author elsewhere is none."""
+    text = "".join(f"<p>{line}</p>" for line in PROSE)
+    for byline in BYLINES:
+        page = f"<article><h1>Storm closes harbour</h1>{byline}{text}</article>"
+        other = '<footer><p>By <a rel="author" href="/c">Cy Dee</a></p></footer>'
+        assert read(page + other).authors == ["Ann Lee", "Bob Ray"], byline
+    one = '<div class="byline">By <a href="/a">Ann Maria Lee</a></div>'
+    assert read(f"<h1>Storm closes harbour</h1>{one}{text}").authors == ["Ann Maria Lee"]
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("2021-05-03T23:00:00Z", "2021-05-04"),
+        ("2021-05-03T23:00:00+01:00", "2021-05-04"),
+        ("2021-05-05T02:00:00+02:00", "2021-05-04"),
+        ("2021-05-05T23:00:00Z", "2021-05-05"),  # nowhere the day before
+        ("2021-05-03", "2021-05-03"),
+        ("2021-05-07T10:00:00Z", "2021-05-07"),
+    ],
+)
+def test_the_day_is_that_of_the_site(said: str, day: str) -> None:
+    """A moment that is told in another time zone is of the day in the address, where that is possible."""
+    page = f'<script type="application/ld+json">{{"@type": "NewsArticle", "datePublished": "{said}"}}</script>'
+    assert read(page, url="http://post.test/2021/05/04/storm").date == day

@@ -21,11 +21,16 @@ from lycosa.missions.records.converters import find_date, make_date
 from lycosa.missions.records.structured import StructuredItem, read_json_ld, read_meta, walk_items
 
 _FIRST_DAY = datetime.date(1994, 1, 1)
+#: Hours by which the clocks of the world differ from UTC, at most.
+_ZONES = (-12, 14)
 _MAX_NAME = 80
 _MAX_AUTHORS = 20
 _MAX_BYLINE = 120
+_MAX_ENTRIES = 1000
 #: So many lines at the start of a text may be its byline.
 _BYLINES = 6
+#: So many characters of an entry tell it from others.
+_TELLING = 60
 
 
 class Article(Struct):
@@ -42,12 +47,14 @@ class Article(Struct):
 
 def read_article(tree: Document, *, url: str = "", language: str = "", today: datetime.date | None = None) -> Article:
     """Read a page as an article; days after `today` are mistakes."""
-    found = main_text.read_main_text(tree)
     page = _Page(tree, url=url, language=language, today=today)
+    found = main_text.read_main_text(tree, is_live=page.is_live)
     text = found.text
     said = max(page.texts("articleBody"), key=len, default="")
     if len(said) > 2 * len(text) and len(said) > 500 and len(plain := _as_plain_text(said)) > max(2 * len(text), 500):
         text = plain
+    known = _key(text) if page.updates else ""
+    text = "\n".join([text, *(said for said in page.updates if _key(said[:_TELLING]) not in known)])
     return Article(
         text=page.leave_out_byline(text),
         title=page.find_title(),
@@ -82,7 +89,8 @@ _ARTICLE = re.compile(
 )
 #: Properties that name other things than the page's own.
 _OTHERS = frozenset(
-    {"citation", "comment", "review", "hasPart", "isPartOf", "itemListElement", "mentions", "suggestedAnswer"}
+    {"citation", "comment", "review", "hasPart", "isPartOf", "itemListElement", "liveBlogUpdate", "mentions"}
+    | {"suggestedAnswer"}
 )
 _REFERENCE = re.compile(r"&(?:#\d{1,7}|#x[\da-fA-F]{1,6}|[A-Za-z]{2,10});")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
@@ -190,6 +198,15 @@ class _Page:
                 + 2 * ("articleBody" not in item.properties and "headline" not in item.properties)
             )
         )
+        lives = [item for item in self._things if "LiveBlogPosting" in item.types]
+        self.is_live = bool(lives) or tree.select_one('[itemtype*="LiveBlogPosting"]') is not None
+        entries = [entry for item in lives for entry in item.properties.get("liveBlogUpdate", ())]
+        #: The entries of a text told live, as structured data has them.
+        self.updates = [
+            _as_plain_text("\n".join((*entry.texts("headline")[:1], body)))
+            for entry in entries[:_MAX_ENTRIES]
+            if isinstance(entry, StructuredItem) and (body := entry.text("articleBody"))
+        ]
         self._sites = {
             item.text("name")
             for item in things
@@ -286,16 +303,42 @@ class _Page:
     def _find_shown_authors(self) -> list[str]:
         """The names in the places where pages show their authors, the surest places first."""
         for tier, places in enumerate(_AUTHOR_PLACES):
+            found: dict[str, str] = {}
+            first = byline = None
             for e in self._tree.select(places)[:40]:
-                names = self._without_sites_name(_names([_shown_name(e)], split=True))
+                if first is not None and (
+                    _kind_of(e) != _kind_of(first) or all(above is not byline for above in e.ancestors)
+                ):
+                    continue
+                names = self._without_sites_name(_names(_shown_names(e), split=True))
                 own = [name for name in names if tier == 0 or _is_name(name, tier)]
-                if own and self._belongs(e):
-                    return own
+                if own and (first is not None or self._belongs(e)):
+                    first, byline = first or e, byline or _find_byline(e)
+                    for name in self._part_names(own):
+                        if not any(_key(name) in key for key in found):
+                            found[_key(name)] = name
+            if found:
+                return list(found.values())
         return []
+
+    def _part_names(self, names: list[str]) -> list[str]:
+        """Names, of which one may be several: elements of their own, with nothing but a blank between them."""
+        parts: list[str] = []
+        for name in names:
+            rest, own = _key(name), []
+            for e in self._tree.select("a, span, li, strong") if len(name.split()) > 2 else ():
+                said = " ".join(e.text[:_MAX_NAME].split())
+                if _is_name(said, 2) and len(said) < len(name) and rest.startswith(_key(said)):
+                    rest = rest.removeprefix(_key(said))
+                    own.append(said)
+            parts += own if own and not rest else [name]
+        return parts
 
     def _belongs(self, e: Element) -> bool:
         """Whether an element stands beside the heading, and not among comments or other articles."""
         away = e.closest(_ELSEWHERE)
+        if away is not None and away.tag == "footer" and (whole := away.closest("article")) is not None:
+            return self._heading is not None and whole in self._heading.ancestors
         if away is None or away.tag in ("html", "body", "main", "article"):
             return True
         return self._heading is not None and self._heading.closest(_ELSEWHERE) == away
@@ -306,7 +349,8 @@ class _Page:
         shown = body.to_text() if body is not None and len(body.text) < 500_000 else ""
         for place in ("\n".join(text.split("\n")[:_BYLINES]), shown):
             for match in islice(_SIGNED.finditer(place), 5):
-                if names := [name for name in _names([match[1]], split=True) if _is_name(name, 2)]:
+                names = [part for name in _names([match[1]], split=True) for part in self._part_names([name])]
+                if names := [name for name in names if _is_name(name, 2)]:
                     return names
         return []
 
@@ -332,8 +376,28 @@ class _Page:
         """The day of publication, in ISO form."""
         for day in self._days(text):
             if day is not None and _FIRST_DAY <= day <= self._today:
-                return day.isoformat()
+                return (self._find_local_day(day) or day).isoformat()
         return ""
+
+    def _find_local_day(self, day: datetime.date) -> datetime.date | None:
+        """The day in the address, where it is that of a moment of `day` in the site's own time zone."""
+        local = self._find_url_day(_URL_DAY)
+        if local is None or local > self._today or abs(local - day) != datetime.timedelta(days=1):
+            return None
+        for said in (*self.texts("datePublished"), *(text for name in _DATE_META for text in self._meta.get(name, ()))):
+            try:
+                moment = datetime.datetime.fromisoformat(said.strip())
+            except ValueError:
+                continue
+            utc = moment.astimezone(datetime.UTC) if moment.tzinfo else moment
+            first, last = ((utc + datetime.timedelta(hours=hours)).date() for hours in _ZONES)
+            if moment.date() == day and ":" in said and first <= local <= last:
+                return local
+        return None
+
+    def _find_url_day(self, pattern: re.Pattern[str]) -> datetime.date | None:
+        match = pattern.search(self._url)
+        return make_date(int(match[1]), int(match[2]), int(match[3])) if match else None
 
     def _days(self, text: Element | None) -> Iterator[datetime.date | None]:
         for name in ("datePublished", "dateCreated", "uploadDate"):
@@ -342,13 +406,11 @@ class _Page:
             yield from map(self._read_day, self._meta.get(name, ()))
         for e in self._tree.select(_DATE_NAMES)[:10]:
             yield self._read_element(e)
-        if (match := _URL_DAY.search(self._url)) is not None:
-            yield make_date(int(match[1]), int(match[2]), int(match[3]))
+        yield self._find_url_day(_URL_DAY)
         for script in self._tree.select("script:not([src])")[:30]:
             yield from (self._read_day(match[1]) for match in islice(_SCRIPT_DAY.finditer(script.text[:200_000]), 3))
         yield from self._shown_days(text)
-        if (match := _LONG_DAY.search(self._url)) is not None:
-            yield make_date(int(match[1]), int(match[2]), int(match[3]))
+        yield self._find_url_day(_LONG_DAY)
         for name in _CHANGE_META:
             yield from map(self._read_day, self._meta.get(name, ()))
         yield from map(self._read_day, self.texts("dateModified"))
@@ -402,9 +464,24 @@ def _persons(item: StructuredItem) -> list[str]:
     return found
 
 
-def _shown_name(e: Element) -> str:
-    shown = e.select_one('[itemprop~="name"], a[rel~="author"], .fn, [class*="name"]') or e
-    return shown.attr("content") or (shown.to_text() if len(shown.text) < 300 else "")
+def _kind_of(e: Element) -> tuple[object, ...]:
+    return e.tag, e.attr("class"), e.attr("itemprop"), e.attr("rel")
+
+
+def _find_byline(e: Element) -> Element:
+    """The short element around an author's name in which others may stand."""
+    around = e
+    for _ in range(2):
+        if isinstance(around.parent, Element) and len(around.parent.text) <= _MAX_BYLINE:
+            around = around.parent
+    return around
+
+
+def _shown_names(e: Element) -> list[str]:
+    """The names in an element: those of the elements of one kind that are named so, else all that it says."""
+    named = e.select('[itemprop~="name"], a[rel~="author"], .fn, [class*="name"]')[:_MAX_AUTHORS] or [e]
+    shown = [each for each in named if _kind_of(each) == _kind_of(named[0])]
+    return [each.attr("content") or (each.to_text() if len(each.text) < 300 else "") for each in shown]
 
 
 def _is_name(name: str, tier: int) -> bool:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
 from turbohtml import Document, Element, Text
+
+from lycosa.missions.records.alerts.difference import fold_line
 
 #: Deeper elements count as text alone: nobody writes so deep, and Python's stack is finite.
 _MAX_DEPTH = 250
@@ -22,6 +24,8 @@ _MAX_BLOCKS = 50_000
 _MAX_NAMES = 500
 #: A text of fewer characters is none.
 _LITTLE = 200
+#: A marked article has so much prose, and what is no part of it but a notice at most so much.
+_LEAST_MARKED, _MOST_NOTICE = 60.0, 1000.0
 #: So many blocks before the text, at most, the heading of the page may stand.
 _LEAD_BLOCKS = 30
 
@@ -38,7 +42,9 @@ _SILENT = frozenset(_WITHOUT_PROSE.split())
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "th"})
 #: Grades of an element: part of the text; beside it; beside it, and only taken for the text where there is no other.
 #: An element named as the text's own counts as part of it, and frees what stands around it.
-_NAMED, _TEXT, _BESIDE, _FOREIGN = -1, 0, 1, 2
+#: A counter is beside the text where it is short.
+_NAMED, _TEXT, _BESIDE, _FOREIGN, _COUNTER = -1, 0, 1, 2, 3
+_SHORT = 100
 _ASIDE_TAGS = {
     "footer": _FOREIGN,
     "aside": _FOREIGN,
@@ -60,7 +66,8 @@ _APART = re.compile(
     r"|see-?also|also-?read|up-?next|most-?(?:read|popular|viewed|shared)|popular|trending|teasers?"
     r"|share|share-?\w*|sharing|social\w*|follow-?us|addthis\w*|sharedaddy|jp-relatedposts"
     r"|newsletters?\w*|subscribe|subscription-?\w*|sign-?up|signin|login|log-?in|cookies?|cookie-?\w*|consent|gdpr"
-    r"|ads?|advert\w*|adslot|adsense|outbrain\w*|taboola\w*|mgid"
+    r"|ads?|advert\w*|ad-?slot|adsense|adsbygoogle|outbrain\w*|taboola\w*|mgid|publici(?:dad|dade|te)|pubblicita|werbung"
+    r"|anzeigen?|reklam[ae]"
     r"|pagination|pager|paging|post-?navigation|author-?(?:bio|box|info|card)|about-?(?:the-)?author"
     r"|copyright|contentinfo|complementary|search-?(?:form|box)|navbox|reflist|mw-editsection" + _END,
     re.IGNORECASE,
@@ -77,12 +84,38 @@ _ASIDE = re.compile(
     r"|table-of-contents|references|search|dialog|alert|notice" + _END,
     re.IGNORECASE,
 )
+#: What counts visitors, and changes with each of them.
+_COUNTS = re.compile(
+    r"(?:^|\s)(?:\w{1,20}[-_]{1,2}){0,2}(?:(?:views?|hits?|visits?|reads?|likes?|votes?|shares?|reactions?|comments?)[-_]?"
+    r"(?:counts?|counter|num(?:ber)?|total)|(?:views|hits|visits|visitas|lecturas|aufrufe|vues|likes|counters?))(?=$|\s)",
+    re.IGNORECASE,
+)
+#: What an advertisement is labelled with.
+_AD = (
+    r"(?:advertis(?:e?ment|ing)s?|sponsored(?: content| post)?|paid content|promoted|anzeigen?|werbung|gesponsert"
+    r"|publicidade?|anuncios?|contenido patrocinado|patrocinado|publicit[ée]|sponsoris[ée]|pubblicità|annuncio"
+    r"|advertenties?|reclame|annons(?:er)?|annonser?|reklam[ae]?|mainos|reklama|реклама|διαφήμιση|iklan|quảng cáo|إعلان"
+    r"|广告|廣告|広告|광고|(?:story|article) continues (?:below|after)(?: (?:this )?advertisement)?)"
+)
+_LABEL = re.compile(rf"\W*{_AD}\W*", re.IGNORECASE)
+_LABELLED = re.compile(rf"\W*{_AD}\s?[:：|–—]\s?\S|(?-i:{_AD.upper()})\s", re.IGNORECASE)
+_MOST_AD = 400
 #: Names that say the contrary: an element with one of them is never dropped for the others.
 _BODY = re.compile(
     r"article-?_{0,2}-?(?:body|content|text|main)|(?:story|post|entry|news|page|main|body)-?_{0,2}-?(?:body|content|text)|articlebody|storybody"
     r"|postcontent|entrytext|maincontent|\bbody-?copy\b|\bhentry\b",
     re.IGNORECASE,
 )
+#: Names of what is told live, entry by entry, and what an entry is.
+_LIVE = re.compile(
+    _START + r"live-?(?:blog|ticker|text|feed|coverage|entr|posts?|updates?)|minuto-?a-?minuto)", re.IGNORECASE
+)
+_ENTRIES = frozenset({"article", "div", "li", "section"})
+_LEAST_ENTRIES = 3
+_TIMED = re.compile(r"\W*(?:[01]?\d|2[0-3])\s?[:.h]\s?[0-5]\d(?!\d)")
+_DIGIT = re.compile(r"\d")
+_LISTED = frozenset({"li", "td", "th", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6"})
+_ONLY_COUNTS = re.compile(r"\W*(?:⟨count⟩ \w+(?: \w+)?\W*)+")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
@@ -112,6 +145,7 @@ class _Block(Struct):
     box: int
     links: int  # characters in links
     weight: float = 0.0
+    is_beside: bool = False  # an advertisement, or a counter
 
 
 class MainText(NamedTuple):
@@ -194,8 +228,13 @@ def _find_aside(element: Element, name: str) -> int:
         return _BESIDE
     if name in ("body", "main", "article"):
         return _TEXT
-    names = f"{_joined(attrs.get('class'))} {_joined(attrs.get('id'))} {_joined(attrs.get('role'))}"[:_MAX_NAMES]
-    return _grade_names(names) if len(names) > 4 else _TEXT
+    names = _names_of(attrs)
+    grade = _grade_names(names) if len(names) > 3 else _TEXT
+    return grade if grade != _COUNTER else _BESIDE if len(element.text) < _SHORT else _TEXT
+
+
+def _names_of(attrs: Mapping[str, str | list[str] | None]) -> str:
+    return f"{_joined(attrs.get('class'))} {_joined(attrs.get('id'))} {_joined(attrs.get('role'))}"[:_MAX_NAMES]
 
 
 @lru_cache(maxsize=1 << 15)
@@ -203,15 +242,17 @@ def _grade_names(names: str) -> int:
     """The grade of an element by its names; a page, and even more a site, repeats its few."""
     if _BODY.search(names):
         return _NAMED
-    return _FOREIGN if _APART.search(names) else _BESIDE if _ASIDE.search(names) else _TEXT
+    if _APART.search(names):
+        return _FOREIGN
+    return _BESIDE if _ASIDE.search(names) else _COUNTER if _COUNTS.search(names) else _TEXT
 
 
 def _joined(value: str | list[str] | None) -> str:
     return "" if value is None else value if isinstance(value, str) else " ".join(value)
 
 
-def read_main_text(tree: Document) -> MainText:
-    """The main text of a page."""
+def read_main_text(tree: Document, *, is_live: bool = False) -> MainText:
+    """The main text of a page; where it is told live, with its entries."""
     body = tree.select_one("body") or tree.root
     if body is None:
         return MainText("", None)
@@ -223,17 +264,51 @@ def read_main_text(tree: Document) -> MainText:
     for block in blocks:
         block.weight = _weigh(block)
     _judge_asides(blocks, boxes)
+    _judge_blocks(blocks, boxes)
     _sum_up(blocks, boxes)
-    best = _choose(boxes)
+    best = _prefer_marked(_choose(boxes, 0, len(boxes)), blocks, boxes)
     places = _clean(best, blocks, boxes)
+    if (entries := _find_entries(blocks, boxes, is_live=is_live)) > 0:
+        places = sorted({*places, *_clean(entries, blocks, boxes)})
+        while not best <= entries < boxes[best].end:
+            best = boxes[best].parent
     kept = [*_find_lead(boxes[best].first, blocks, boxes), *(blocks[place].text for place in places)]
     if sum(map(len, kept)) < _LITTLE:
         # A list, a catalogue, a front page: whatever stands in its main part.
         best = next((place for place, box in enumerate(boxes) if box.element.tag == "main" and not box.aside), 0)
         box = boxes[best]
-        places = [place for place in range(box.first, box.last) if not boxes[blocks[place].box].aside]
+        places = [
+            place
+            for place in range(box.first, box.last)
+            if not boxes[blocks[place].box].aside and not blocks[place].is_beside
+        ]
         kept = [blocks[place].text for place in places]
     return MainText("\n".join(kept), boxes[best].element, tuple(_find_left_out(best, places, boxes)))
+
+
+def _find_entries(blocks: list[_Block], boxes: list[_Box], *, is_live: bool) -> int:
+    """The box that holds the entries of a text told live: several of one kind, not made of links; else 0.
+
+    The page says that it is such a text, the names around the entries do, or each of them begins with its time.
+    """
+    found: dict[tuple[int, str, str], list[_Box]] = {}
+    for box in boxes:
+        is_teaser = (
+            not box.chars or 2 * blocks[box.first].links > len(blocks[box.first].text) or 2 * box.links > box.chars
+        )
+        if box.element.tag in _ENTRIES and not box.aside and not is_teaser:
+            kind = _joined(box.element.attrs.get("class")).partition(" ")[0]
+            found.setdefault((box.parent, box.element.tag, kind), []).append(box)
+    size: dict[int, int] = {}
+    for (parent, _, kind), entries in found.items():
+        chars = [entry.chars for entry in entries]
+        if len(entries) < _LEAST_ENTRIES or 2 * max(chars) > sum(chars):
+            continue
+        timed = sum(_TIMED.match(blocks[entry.first].text) is not None for entry in entries)
+        names = f"{kind} {_names_of(boxes[parent].element.attrs)}"
+        if is_live or timed > 0.7 * len(entries) or _LIVE.search(names):
+            size[parent] = sum(chars)
+    return max(size, key=size.__getitem__, default=0)
 
 
 def _find_left_out(best: int, places: list[int], boxes: list[_Box]) -> Iterator[Element]:
@@ -280,6 +355,36 @@ def _judge_asides(blocks: list[_Block], boxes: list[_Box]) -> None:
             block.weight = 0.0
 
 
+def _judge_blocks(blocks: list[_Block], boxes: list[_Box]) -> None:
+    """Leave out advertisements that have a label, with the small box that it begins, and lines that only count."""
+    for place, block in enumerate(blocks):
+        if len(block.text) > _MOST_AD:
+            continue
+        last = place + 1
+        if _LABEL.fullmatch(block.text):
+            at = block.box
+            while at > 0 and boxes[at].first == place and _is_small(blocks[place : boxes[at].last]):
+                last, at = max(last, boxes[at].last), boxes[at].parent
+        elif not _LABELLED.match(block.text) and not _is_counter(block):
+            continue
+        for other in blocks[place:last]:
+            other.is_beside, other.weight = True, 0.0
+
+
+def _is_small(blocks: list[_Block]) -> bool:
+    return sum(len(block.text) for block in blocks) < _MOST_AD and all(block.tag != "h1" for block in blocks)
+
+
+def _is_counter(block: _Block) -> bool:
+    """Whether a block says nothing but a number of views, comments or the like."""
+    return (
+        len(block.text) < _SHORT
+        and block.tag not in _LISTED
+        and _DIGIT.search(block.text) is not None
+        and _ONLY_COUNTS.fullmatch(fold_line(block.text, 0.0)) is not None
+    )
+
+
 def _weigh(block: _Block) -> float:
     """Prose counts by its length; links and scraps count against."""
     text = block.text
@@ -320,18 +425,41 @@ def _sum_up(blocks: list[_Block], boxes: list[_Box]) -> None:
             boxes[box.parent].weight += max(box.weight, -50.0) if box.prose else max(box.weight, -100.0)
 
 
-def _choose(boxes: list[_Box]) -> int:
+def _prefer_marked(best: int, blocks: list[_Block], boxes: list[_Box]) -> int:
+    """The box with the main text within the one element that the page itself marks as its article, if there is prose.
+
+    A notice above such an element, or an imprint below it, may be longer.
+    """
+    marked = [
+        place
+        for place, box in enumerate(boxes)
+        if not box.aside
+        and (box.element.tag == "article" or "articleBody" in _joined(box.element.attrs.get("itemprop")))
+    ]
+    outer = [place for place in marked if not any(boxes[other].end > place > other for other in marked)]
+    if len(outer) != 1 or outer[0] <= best < boxes[outer[0]].end:
+        return best
+    place, box = outer[0], boxes[outer[0]]
+    is_around = best < place < boxes[best].end
+    is_headed = any(block.tag == "h1" for block in blocks[box.first : box.last])
+    notice = boxes[best].prose - (box.prose if is_around else 0.0)
+    if notice < _MOST_NOTICE and box.prose > (_LEAST_MARKED if is_headed else max(_LEAST_MARKED, 0.2 * notice)):
+        return _choose(boxes, place, box.end)
+    return best
+
+
+def _choose(boxes: list[_Box], first: int, last: int) -> int:
     """The box with the main text: the one with most prose of its own, widened while that adds enough.
 
     Only boxes with some prose of their own are worth widening for: teasers are many and short.
     """
-    best = max(range(len(boxes)), key=lambda place: boxes[place].own)
+    best = max(range(first, last), key=lambda place: boxes[place].own)
     least = min(800.0, 0.3 * boxes[best].own)
     solid = [0.0]
     for box in boxes:
         solid.append(solid[-1] + (box.direct if box.direct >= least else 0.0))
     at = best
-    while boxes[at].parent >= 0:
+    while boxes[at].parent >= first:
         at = boxes[at].parent
         wide, narrow = boxes[at], boxes[best]
         if solid[wide.end] - solid[at] > 1.35 * (solid[narrow.end] - solid[best]) and wide.weight > narrow.weight:
@@ -352,7 +480,7 @@ def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[int]:
             dropped.add(place)
     for place in range(top.first, top.last):
         block = blocks[place]
-        if block.box in dropped or boxes[block.box].aside:
+        if block.box in dropped or boxes[block.box].aside or block.is_beside:
             continue
         if block.weight < 0 and block.links > 0.5 * len(block.text):
             continue
