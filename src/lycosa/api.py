@@ -7,14 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from msgspec.structs import replace
-
 from lycosa.collection import collection as stored
 from lycosa.config.fields import field_at, is_table, nearest
 from lycosa.config.loading import OPTIONS, load
 from lycosa.config.mission_files import find_mission, find_own
 from lycosa.config.mission_table import hunting
-from lycosa.config.seeds import read_seeds
+from lycosa.config.seeds import settle_seeds
 from lycosa.config.settings import CrawlKeywords, Mission
 from lycosa.errors import LycosaError, NothingFetched, UsageError
 from lycosa.export.files import write_requested_exports
@@ -105,10 +103,9 @@ def crawl(
     if mission is not None:
         file = find_mission(os.fspath(mission)) or Path(mission)
     loaded = load(file, environ=os.environ, overrides=overrides).mission
-    found = read_seeds(words or loaded.seeds)
-    seeded = replace(loaded, seeds=found.urls)
+    seeded, written = settle_seeds(loaded, words)
     options = CrawlOptions(
-        recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, quarry=instance, written=found.written
+        recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, quarry=instance, written=written
     )
     registry.refresh(loaded, collection)
     report = run(seeded, options, after=lambda report: _finish_round(seeded, report))

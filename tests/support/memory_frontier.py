@@ -112,7 +112,11 @@ class MemoryFrontier(Frontier):
             begin=self._begin_round, open_due=self._open_round, end=self._end_round, listing=self._rounds
         )
         self.seeds = SimpleNamespace(
-            add=self._add_seeds, all=self._seeds, given=self._given_seeds, failed=self._failed_seeds
+            add=self._add_seeds,
+            all=self._seeds,
+            count=lambda: len(self._tables.seeds),
+            given=self._given_seeds,
+            failed=self._failed_seeds,
         )
         self.known = SimpleNamespace(
             find=self._find,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -226,14 +227,16 @@ def _write_list(mission: Mission, output: str) -> None:
 def _write_plan(mission: Mission) -> int:
     """Write the seeds and what the rules say of them; returns the exit code."""
     from lycosa import urls
+    from lycosa.collection.folder import list_seeds
     from lycosa.judge.admission.rules import Rules
     from lycosa.output.table import write
 
-    if not mission.seeds:
+    seeds = list_seeds(mission, Path(mission.keep.collection))
+    if not seeds:
         raise UsageError("There is no seed: name at least one URL to begin with.")
-    rules = Rules(mission, mission.seeds)
+    rules = Rules(mission, seeds)
     rows = []
-    for seed in mission.seeds:
+    for seed in seeds:
         verdict = rules.judge(seed, depth=0, host=urls.host_of(seed), seed=True)
         rows.append((seed, "visited" if verdict.ok else verdict.reason, verdict.detail))
     write(rows, ("seed", "verdict", "detail"), sys.stdout, form="table" if sys.stdout.isatty() else "jsonl")
@@ -296,6 +299,7 @@ def _write_settings(command_line: CommandLine, form: str | None) -> None:
 
 def _write_rules(command_line: CommandLine, form: str | None) -> None:
     from lycosa import urls
+    from lycosa.collection.folder import list_seeds
     from lycosa.config.seeds import read_seeds
     from lycosa.extract.quarry_loader import load_quarry
     from lycosa.judge.admission.rules import Rules
@@ -304,7 +308,7 @@ def _write_rules(command_line: CommandLine, form: str | None) -> None:
     from lycosa.quarry import url_judge
 
     mission = command_line.loaded.mission
-    seeds = read_seeds(mission.seeds).urls
+    seeds = read_seeds(list_seeds(mission, Path(mission.keep.collection))).urls
     quarry = load_quarry(mission) if any(mission.own.get(name) for name in mission.missions) else None
     rules, cleaner = Rules(mission, seeds, url_judge=url_judge(quarry)), urls.Cleaner(mission.urls)
     with opened("-", form) as (out, chosen_format):

@@ -12,13 +12,12 @@ from msgspec.structs import replace
 
 from lycosa.cli.choices import MissionChoice, working_folder
 from lycosa.cli.main import INTERRUPTED
+from lycosa.collection.folder import keep_mission
 from lycosa.config.command_options import default_collection, named_collection, refuse_empty_name
 from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
 from lycosa.config.mission_table import hunting, split_names
 from lycosa.config.settings import Mission
-from lycosa.config.toml import to_toml
-from lycosa.disk import replace_text
 from lycosa.errors import Partial, UsageError
 from lycosa.missions import registry
 from lycosa.output.destination import check_ending, check_place, opened, report_written
@@ -108,7 +107,7 @@ def _extract_from(
 
     sentences = registry.refresh(mission, folder)
     if is_new and (folder / "crawl.db").exists():
-        replace_text(folder / "lycosa.toml", to_toml(mission))
+        keep_mission(folder, mission)
     tallies = extract_collection(folder, mission, options, files=files)
     return tallies, sentences + registry.refresh(mission, folder)
 

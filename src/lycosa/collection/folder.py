@@ -9,16 +9,21 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from lycosa.config.seeds import is_kept
 from lycosa.config.settings import Mission
-from lycosa.disk import make_fault, sync_folder
+from lycosa.config.toml import to_toml
+from lycosa.disk import make_fault, replace_text, sync_folder
 from lycosa.errors import CollectionError, UsageError
 from lycosa.output.atomic_file import CRAWL_MAKES, refuse_collection_path
 
 _RETRY_S = 0.05
+_LISTED_SEEDS = 1000  # more do not stand in the mission but in a list beside it
 ORPHANS_S = 5.0  # workers outlive a supervisor that was killed for less than this
 
 
@@ -109,7 +114,7 @@ def open_folder(folder: Path, mission: Mission, *, new: bool) -> None:
         raise CollectionError(f"The collection {folder} cannot be read: {error.strerror or error}.") from None
     if exists and new:
         raise CollectionError(f"The collection {folder} exists already: leave out --new to continue it.")
-    if not exists and not mission.seeds:
+    if not exists and not mission.seeds and not mission.seeds_file:
         raise UsageError("There is no seed: name at least one URL to begin with.")
     if folder.exists() and not folder.is_dir():
         raise CollectionError(f"{folder} is a file: name a folder with --collection DIR.")
@@ -167,4 +172,40 @@ def _is_collection(folder: Path) -> bool:
 
 
 def _is_ours(path: Path) -> bool:
-    return path.name in CRAWL_MAKES or path.name.startswith("crawl.db")
+    return path.name in CRAWL_MAKES or path.name.startswith("crawl.db") or is_kept(path.name.removesuffix(".new"))
+
+
+def keep_mission(folder: Path, mission: Mission, written: Mapping[str, str] | None = None) -> Mission:
+    """Write the mission of a collection, with a long list of seeds in a file beside it; returns it as it stands there.
+
+    `written`: by URL, how a seed was written where that differs.
+    """
+    if len(mission.seeds) > _LISTED_SEEDS:
+        seeds = list_seeds(mission, folder) | dict(written or {})
+        mission = replace(mission, seeds=(), seeds_file=_keep_seeds(folder, seeds))
+    replace_text(folder / "lycosa.toml", to_toml(mission))
+    for path in folder.glob("seeds-*.txt"):
+        if is_kept(path.name) and path.name != mission.seeds_file:
+            path.unlink()
+    return mission
+
+
+def list_seeds(mission: Mission, folder: Path) -> dict[str, str]:
+    """By URL, how each seed of a collection's mission was written where that differs, its list included."""
+    seeds = dict.fromkeys(mission.seeds, "")
+    path = folder / mission.seeds_file
+    if is_kept(mission.seeds_file) and path.exists():  # a copy of a shared collection has them in its database alone
+        with open(path, encoding="utf-8", newline="\n") as file:
+            seeds |= {url: written for url, _, written in (line.rstrip("\n").partition(" # ") for line in file)}
+    return seeds
+
+
+def _keep_seeds(folder: Path, seeds: Mapping[str, str]) -> str:
+    """Write seeds into a file, one a line; returns its name, which is another for other seeds."""
+    from xxhash import xxh3_64_hexdigest
+
+    text = "".join(f"{url} # {' '.join(seeds[url].split())}\n" if seeds[url] else f"{url}\n" for url in seeds)
+    name = f"seeds-{xxh3_64_hexdigest(text.encode())}.txt"
+    if not (folder / name).exists():
+        replace_text(folder / name, text)
+    return name

@@ -18,7 +18,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa.archive.segment_store import SegmentPlace, add_finder
-from lycosa.config.mission_files import MAX_BYTES
+from lycosa.config.mission_files import MAX_OWN_BYTES, OWN, leave_seeds
 from lycosa.config.toml import parse_tables
 from lycosa.errors import CollectionError, UsageError
 from lycosa.extras import need
@@ -59,8 +59,8 @@ def find_shared(folder: Path) -> SharedPlaces | None:
     if mounted := _mounted.get(folder):
         return SharedPlaces(mounted.address, "", mounted.name)
     try:
-        with open(folder / "lycosa.toml", "rb") as file:
-            keep = parse_tables(file.read(MAX_BYTES).decode()).get("keep")
+        with open(folder / OWN, "rb") as file:
+            keep = parse_tables(leave_seeds(file.read(MAX_OWN_BYTES)).decode()).get("keep")
     except (OSError, ValueError):
         return None
     if not isinstance(keep, dict) or not keep.get("database"):

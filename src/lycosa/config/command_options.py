@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
-from msgspec.structs import replace
 
 from lycosa.config import mission_table
 from lycosa.config.fields import nearest
 from lycosa.config.loading import SETTINGS, LoadedMission, Setting, load
 from lycosa.config.mission_files import find_mission, find_own
-from lycosa.config.seeds import read_seeds
+from lycosa.config.seeds import settle_seeds
 from lycosa.config.settings import KeepSettings, Mission
 from lycosa.errors import UsageError
 
@@ -176,8 +175,4 @@ def choose_seeds(
     size, draw = sample
     files = [*files, *("-" for word in words if word == "-")]
     words = [word for word in words if word != "-"]
-    if words or files:
-        seeds = read_seeds(words, files=files, column=column, sample=size, sample_seed=draw)
-    else:
-        seeds = read_seeds(loaded.mission.seeds, sample=size, sample_seed=draw)
-    return ChosenSeeds(replace(loaded.mission, seeds=seeds.urls), seeds.written)
+    return ChosenSeeds(*settle_seeds(loaded.mission, words, files=files, column=column, sample=size, sample_seed=draw))

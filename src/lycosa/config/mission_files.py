@@ -27,7 +27,8 @@ from msgspec.structs import replace
 from lycosa.config import mission_table, toml
 from lycosa.config.fields import GivenValue, Path, Problem, field_at, nearest
 from lycosa.config.mission_table import split_names
-from lycosa.config.value_parsers import Wrong, anchor_quarry
+from lycosa.config.seeds import is_kept
+from lycosa.config.value_parsers import SCHEME, Wrong, anchor_quarry
 from lycosa.errors import UsageError
 
 SECTIONS = ("crawler-options", "logging", "log-options", "recrawling-options", "multithreading-options")
@@ -236,6 +237,8 @@ def _unknown(what: str, found: str, allowed: Iterable[str]) -> str:
 
 #: A mission is written by people. Lists of a million addresses belong into a file of their own (--seeds).
 MAX_BYTES = 32 << 20
+OWN = "lycosa.toml"  # that of a collection
+MAX_OWN_BYTES = 256 << 20
 _Rule = Callable[[Sequence[Any]], Any]
 
 
@@ -255,7 +258,7 @@ def find_mission(word: str) -> FilePath | None:
 
 def find_own(folder: FilePath) -> FilePath | None:
     """The mission that a collection is continued with where no other is named: that of its last crawl."""
-    file = folder / "lycosa.toml"
+    file = folder / OWN
     return file if os.path.isfile(file) else None
 
 
@@ -301,9 +304,12 @@ def _refuse_other(text: str, file: FilePath) -> None:
 
 
 def _anchored(item: GivenValue, folder: FilePath) -> GivenValue:
-    """The value with a quarry's file looked up from the mission's folder, where it lies beside the mission."""
-    if item.path != ("quarry",) or not isinstance(item.value, str):
+    """The value with a quarry's file, or a list of seeds, looked up from the mission's folder."""
+    if not isinstance(item.value, str) or item.path not in (("quarry",), ("seeds_file",)):
         return item
+    if item.path == ("seeds_file",):
+        is_own = not item.value or is_kept(item.value) or re.match(SCHEME, item.value)
+        return item if is_own else replace(item, value=str(folder / item.value))
     return replace(item, value=anchor_quarry(item.value, folder))
 
 
@@ -311,6 +317,8 @@ def _load(file: FilePath) -> bytes:
     try:
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
+            if len(data) > MAX_BYTES and file.name == OWN:
+                data = leave_seeds(data + stream.read(MAX_OWN_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         names = mission_table.names()
         meant = nearest(str(file), names)
@@ -331,6 +339,13 @@ def _load(file: FilePath) -> bytes:
         limit = f"{MAX_BYTES >> 20} MiB"
         raise UsageError(f"{file}: larger than {limit}; allowed: a mission of up to {limit} (long lists: --seeds FILE)")
     return data
+
+
+def leave_seeds(data: bytes) -> bytes:
+    """A collection's mission without its seeds; earlier versions had lists of any length in it, and in the database."""
+    begin = data.find(b"\nseeds = [\n")
+    end = data.find(b"\n]\n", begin)
+    return data if min(begin, end) < 0 else data[:begin] + data[end + 2 :]
 
 
 def _decode(data: bytes, file: FilePath) -> str:

@@ -17,9 +17,11 @@ from heapq import heappush, heapreplace
 from typing import Any, BinaryIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa.config.fields import nearest
 from lycosa.config.host_rules import mask
+from lycosa.config.settings import Mission
 from lycosa.config.value_parsers import SCHEME, Wrong, as_url
 from lycosa.errors import UsageError
 
@@ -149,6 +151,35 @@ def _describe_problem(entry: ListedSeed, wrong: Wrong) -> str:
     if not entry.source and len(found) < 4096 and "\0" not in found and os.path.isfile(found):
         hint = f"; for the list in that file: --seeds {shown}"
     return f"  {place}found {shown!r}; allowed: {wrong.allowed}{hint}"
+
+
+# Seeds of a mission
+
+
+def settle_seeds(
+    mission: Mission,
+    words: Sequence[str] = (),
+    *,
+    files: Sequence[str] = (),
+    column: str = "",
+    sample: int = 0,
+    sample_seed: int = 0,
+) -> tuple[Mission, dict[str, str]]:
+    """The mission with the seeds that are named, or else its own; and by URL, how one was written where that differs.
+
+    The list that a collection keeps is not read here: the database has it.
+    """
+    if not words and not files:
+        words = mission.seeds
+        files = [mission.seeds_file] if mission.seeds_file and not is_kept(mission.seeds_file) else []
+    seeds = read_seeds(words, files=files, column=column, sample=sample, sample_seed=sample_seed)
+    kept = mission.seeds_file if is_kept(mission.seeds_file) else ""
+    return replace(mission, seeds=seeds.urls, seeds_file=kept), seeds.written
+
+
+def is_kept(name: str) -> bool:
+    """Whether this is the name of a list that a collection keeps beside its mission."""
+    return bool(re.fullmatch(r"seeds-[0-9a-f]{16}\.txt", name))
 
 
 # Lists

@@ -350,6 +350,8 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """what the mission is called in collections, logs and archives"""
     seeds: tuple[Seed, ...] = ()
     """where the crawl begins"""
+    seeds_file: str = ""
+    """list of further seeds, as --seeds takes it; looked up from the mission's folder"""
     scope: Scope = "domain"
     """free: any host; domain: the seeds' hosts and below; host: the seeds' hosts; path: below the seeds' folders"""
     ports: Ports = "seeds"

@@ -20,11 +20,12 @@ from functools import reduce
 from msgspec import Struct
 
 from lycosa import clock, urls
+from lycosa.collection.folder import list_seeds
 from lycosa.config.loading import load
 from lycosa.config.settings import FetchSettings, LimitSettings, Mission, RecrawlSettings
 from lycosa.config.toml import to_toml
 from lycosa.crawler.rendering import fetch_again
-from lycosa.errors import UsageError
+from lycosa.errors import CollectionError, UsageError
 from lycosa.frontier.contract import UNIFORM, Frontier
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.guidance import LinkScoring
@@ -127,7 +128,7 @@ def _span(seconds: float) -> str:
 #: By the reason of a refusal, the settings that govern it: what they refused is judged again when they have changed. (A
 #: robots.txt is asked again before anything is fetched.)
 _GOVERNED_BY = {
-    "scope": ("scope", "seeds", "ports", "urls.www_is_domain"),
+    "scope": ("scope", "seeds", "seeds_file", "ports", "urls.www_is_domain"),
     "accept-list": ("accept",),
     "reject-list": ("reject",),
     "no-range": ("own", "missions"),
@@ -154,6 +155,8 @@ _PARTS = ("cut-short", "timeout", "truncated", "corrupt")
 
 #: Under this key, with how many seeds what was out of scope was judged again when a crawl ended.
 SEEDS_JUDGED = "seeds_judged"
+#: Under this key, the list of seeds that is in the database whole.
+LIST_READ = "seeds_file"
 
 
 class Preparation(Struct, frozen=True):
@@ -180,7 +183,7 @@ def take_up(setup: CollectionSetup, frontier: Frontier, how: Preparation) -> tup
     )
     known = 0 if how.created else len(frontier.seeds.given())
     retried = _retry_failed(frontier) if how.retry and not how.created else []  # first: a failed seed is added anew
-    seeds = add_seeds(mission, frontier, how.written)
+    seeds = add_seeds(setup, frontier, how.written)
     if how.created:
         frontier.set_meta(UNIFORM, "1")
     else:
@@ -198,28 +201,41 @@ def url_judge(setup: CollectionSetup) -> UrlJudge | None:
     return setup.guarded_quarry.url_judge if setup.guarded_quarry is not None else None
 
 
-def add_seeds(mission: Mission, frontier: Frontier, written: Mapping[str, str]) -> list[str]:
-    """Put the mission's seeds into the frontier; returns all seeds of the collection, earlier ones included."""
-    discoveries = []
-    for seed in mission.seeds:
-        url = urls.normalise(seed)
-        if url is None:
-            raise UsageError(f"The seed {seed!r} is not a web address.")
-        original = written.get(url, seed if seed != url else "")
-        score = float(mission.order == "best")
-        discoveries.append(
-            Discovery(
-                url_hash=urls.url_id(url),
-                url=url,
-                host=urls.host_of(url),
-                score=score,
-                seed=True,
-                via="seed",
-                original=original,
-            )
-        )
-    frontier.seeds.add(discoveries, max_depth=mission.limits.depth)
+def add_seeds(setup: CollectionSetup, frontier: Frontier, written: Mapping[str, str]) -> list[str]:
+    """Put the mission's seeds into the frontier; returns all seeds of the collection, earlier ones included.
+
+    Of a list that was put there whole, those that failed are put there once more.
+    """
+    mission = setup.mission
+    is_read = not mission.seeds_file or frontier.meta(LIST_READ) == mission.seeds_file
+    if not is_read and not (setup.folder / mission.seeds_file).exists():
+        raise CollectionError(f"The list {mission.seeds_file} of the collection is gone: give it again with --seeds.")
+    seeds = dict.fromkeys(mission.seeds, "") if is_read else list_seeds(mission, setup.folder)
+    if is_read and mission.seeds_file:
+        given = set(frontier.seeds.given())
+        seeds |= dict.fromkeys((url for url in frontier.seeds.failed() if url in given), "")
+    score = float(mission.order == "best")
+    found = (_make_seed(seed, written.get(seed, seeds[seed]), score=score) for seed in seeds)
+    frontier.seeds.add(found, max_depth=mission.limits.depth)
+    if not is_read:
+        frontier.set_meta(LIST_READ, mission.seeds_file)
     return list(frontier.seeds.all())
+
+
+def _make_seed(seed: str, original: str, *, score: float) -> Discovery:
+    """A seed as the frontier takes it."""
+    url = urls.normalise(seed)
+    if url is None:
+        raise UsageError(f"The seed {seed!r} is not a web address.")
+    return Discovery(
+        url_hash=urls.url_id(url),
+        url=url,
+        host=urls.host_of(url),
+        score=score,
+        seed=True,
+        via="seed",
+        original=original or (seed if seed != url else ""),
+    )
 
 
 def late_seeds(mission: Mission, frontier: Frontier, judge: UrlJudge | None) -> Callable[[], bool]:

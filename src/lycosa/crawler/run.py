@@ -16,10 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa import clock, urls
-from lycosa.collection.folder import CollectionLock, lock, open_folder, remove_bare
+from lycosa.collection.folder import CollectionLock, keep_mission, lock, open_folder, remove_bare
 from lycosa.collection.lessons import borrow
 from lycosa.config.settings import Mission
-from lycosa.config.toml import to_toml
 from lycosa.crawler import preparation
 from lycosa.crawler.archive_moving import check_archive
 from lycosa.crawler.preparation import Preparation, add_seeds, late_seeds, take_up, url_judge
@@ -28,7 +27,7 @@ from lycosa.crawler.shared_run import LoneRun, SharedRun
 from lycosa.crawler.summary import CrawlProgress, CrawlReport, make_report
 from lycosa.crawler.supervisor import DiskGuard, Supervisor
 from lycosa.crawler.wiring import CrawlSetup, guard_quarry, worker_starter
-from lycosa.disk import make_fault, replace_text
+from lycosa.disk import make_fault
 from lycosa.errors import Damaged, DiskFull, LycosaError, UsageError
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.address_guard import AddressGuard
@@ -127,8 +126,8 @@ def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptio
     if options.forget_machine and not mission.keep.database:
         raise UsageError("--forget-machine is for a crawl that several machines share (--database).")
     mission = check_archive(mission)
-    _make_address_guard(mission, mission.seeds)
-    Rules(mission, mission.seeds)
+    _make_address_guard(mission, ())
+    Rules(mission, ())
     make_storage_rules(mission if options.quarry is None else replace(mission, quarry="given"))
     if mission.thesaurus or mission.themes or mission.policy.relevance != "terms":
         # Here, so that the workers need not compile the starter.
@@ -183,8 +182,10 @@ def _prepare(one: LoneRun, options: CrawlOptions) -> tuple[list[str], list[str]]
     frontier.leases.clear()  # first: a worker that was killed may have sent a commit that the server is still about
     one.clear_moved()
     notes = reconcile_archive(setup, frontier) + one.forget_machine(options.forget_machine)
+    # First, so that a run that ends in the middle leaves its seeds.
+    setup = one.setup = replace(setup, mission=keep_mission(setup.folder, setup.mission, options.written))
     if one.joins_others():
-        seeds = add_seeds(setup.mission, frontier, options.written)
+        seeds = add_seeds(setup, frontier, options.written)
         more = ["Other machines are at work on this collection: this one joins them."]
     else:
         how = Preparation(
@@ -196,7 +197,8 @@ def _prepare(one: LoneRun, options: CrawlOptions) -> tuple[list[str], list[str]]
             written=options.written,
         )
         seeds, more = take_up(setup, frontier, how)
-    replace_text(setup.folder / "lycosa.toml", to_toml(setup.mission))
+    if not seeds:
+        raise UsageError("There is no seed: name at least one URL to begin with.")
     return seeds, notes + more
 
 

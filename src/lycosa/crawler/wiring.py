@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.archive.writer import ArchiveWriter
@@ -127,6 +128,8 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
             link_scoring=link_scoring,
             browser_choice=BrowserChoice(host_rules, shared, slot, has_browser=bool(setup.browsers)),
         )
+        if mission.seeds_file and mission.hosts:  # their secrets are for the places of the seeds
+            mission = replace(mission, seeds=tuple(frontier.seeds.given()))
         client = Client(mission, setup.address_guard, spool_folder=str(folder / SPOOL))
         worker = Worker(
             mission,

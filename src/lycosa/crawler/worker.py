@@ -661,10 +661,10 @@ class Worker:
                 host_queue.forget_robots()
         if os.getppid() != self.place.parent:
             self.shared.stop()  # the supervisor is gone: commit and end
-        seeds = self.frontier.seeds.all() if self.mission.scope != "free" else []
-        if len(seeds) > self._seed_count:
-            self.intake.links.adopt_seeds(seeds)
-            self._seed_count = len(seeds)
+        count = self.frontier.seeds.count() if self.mission.scope != "free" else 0
+        if count > self._seed_count:
+            self.intake.links.adopt_seeds(self.frontier.seeds.all())
+            self._seed_count = count
 
     def _wake(self, host: str, row: HostRow | None = None) -> None:
         if self._leaving and part_of(host) in self._leaving:

@@ -239,6 +239,9 @@ class SeedUrls(Protocol):
     def all(self) -> list[str]:
         """The URLs of all seeds, and of what they moved to: links that were committed as seeds."""
 
+    def count(self) -> int:
+        """How many these are."""
+
     def given(self) -> list[str]:
         """The seeds that the user gave, without those that they moved to."""
 

@@ -21,11 +21,10 @@ import apsw
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.collection.folder import lock
+from lycosa.collection.folder import keep_mission, list_seeds, lock
 from lycosa.config.loading import LoadedMission, load
 from lycosa.config.setting_docs import describe
 from lycosa.config.settings import Mission
-from lycosa.config.toml import to_toml
 from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier.sqlite import schema
@@ -110,7 +109,8 @@ def merge_collections(
             _copy_database(first / "crawl.db", part / "crawl.db")
             _place_archives(first, part, copy=copy)
             (part / MERGING).unlink()
-            (part / "lycosa.toml").write_text(to_toml(_mission_of(first)), encoding="utf-8")
+            mission = _mission_of(first)
+            keep_mission(part, replace(mission, seeds=tuple(seeds := list_seeds(mission, first)), seeds_file=""), seeds)
             notes = _bring_beside(part, first, name=into, beside=beside)
             report = _merge(part, others, name=into, copy=copy, began=began, beside=beside)
             return replace(report, notes=notes + report.notes)
@@ -146,9 +146,8 @@ def _merge(
                 raise
             notes += _bring_beside(target, folder, name=name, beside=beside)
             notes += [*placed.notes, *_differences(mission, source)]
-            seeds = dict.fromkeys((*mission.seeds, *source.mission.seeds))
-            mission = replace(mission, seeds=tuple(seeds))
-            replace_text(target / "lycosa.toml", to_toml(mission))
+            seeds = list_seeds(mission, target) | list_seeds(source.mission, folder)
+            mission = keep_mission(target, replace(mission, seeds=tuple(seeds)), seeds)
     finally:
         shutil.rmtree(spool, ignore_errors=True)
     return _report(target, name, merged=merged, notes=notes, began=began)

@@ -18,6 +18,7 @@ from pathlib import Path
 from lycosa import urls
 from lycosa.archive.answer_catalogue import AnswerCatalogue
 from lycosa.archive.repair import apply_repair, inspect, sync_files
+from lycosa.collection.folder import list_seeds
 from lycosa.config.toml import to_toml
 from lycosa.disk import sync_folder
 from lycosa.errors import CollectionError, DiskFull
@@ -118,7 +119,7 @@ def _fill(
     """Put everything into the new database; runs in a child."""
     catalogue.reopen()
     frontier = setup.open(setup.rebuilt_path)
-    given = dict(saved.seeds) or {url: "" for seed in setup.mission.seeds if (url := urls.normalise(seed))}
+    given = dict(saved.seeds) or list_seeds(setup.mission, setup.folder)
     frontier.seeds.add(
         [
             Discovery(urls.url_id(url), url, urls.host_of(url), seed=True, via="seed", original=original)

@@ -222,7 +222,7 @@ def _check_seeds(
 ) -> tuple[str, ...]:
     lines = (line.strip() for line in _SEED_ENDS.split(form.seeds))
     words = [line for line in lines if line and not line.startswith("#")]
-    if not words and mission is not None and mission.seeds:
+    if not words and mission is not None and (mission.seeds or mission.seeds_file):
         return ()
     if not words:
         complaints["seeds"] = translate("There is no seed: give at least one address to begin with.")

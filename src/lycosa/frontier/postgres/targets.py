@@ -272,6 +272,9 @@ class PostgresSeeds(PostgresFacet):
     def all(self) -> list[str]:
         return [url for (url,) in self._ask(_SEEDS.format(""))]
 
+    def count(self) -> int:
+        return int(self._ask("SELECT count(*) FROM seed")[0][0])
+
     def given(self) -> list[str]:
         return [url for (url,) in self._ask(_SEEDS.format("WHERE given"))]
 

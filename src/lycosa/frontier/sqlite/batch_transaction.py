@@ -21,7 +21,7 @@ _INSERT = """
 INSERT INTO url
     (n, host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context, original, lore)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_KNOWN = "SELECT n, state, reason, via, seed, score FROM url WHERE n = ?"
+_KNOWN = "SELECT n, state, reason, via, seed, score FROM url WHERE n IN carray(?)"
 _RISE = "UPDATE url SET score = ?, lore = ?, parent = ?, via = ?, anchor = ?, context = ? WHERE n = ?"
 _OPEN_BARRED = """
 UPDATE url SET state = 0, reason = '', score = ?, depth = ?, hops = ?, parent = ?, via = ?, anchor = ?, context = ?,
@@ -143,10 +143,10 @@ class BatchTransaction(BatchDecisions):
         return self._connection.urls.find(url_hash, host_key(host), url_hash)
 
     def _find_known(self, links: Iterable[Discovery]) -> dict[int, KnownUrl]:
-        rows = {link.url_hash: self._find_row(link.host, link.url_hash) for link in links}
-        return {
-            url_hash: KnownUrl(*self._db.execute(_KNOWN, (n,)).get) for url_hash, n in rows.items() if n is not None
-        }
+        hashes = {self._find_row(link.host, link.url_hash): link.url_hash for link in links}
+        hashes.pop(None, None)
+        found = self._db.execute(_KNOWN, (apsw.carray(array("q", sorted(filter(None, hashes)))),))
+        return {hashes[row[0]]: KnownUrl(*row) for row in found}
 
     def _open_barred(self, link: Discovery, old: KnownUrl) -> bool:
         place = (link.score, link.depth, link.hops, link.parent, link.via, link.anchor, link.context)
@@ -170,7 +170,7 @@ class BatchTransaction(BatchDecisions):
         return True
 
     def _write_seeds(self, rows: list[int], *, given: bool) -> None:
-        self._db.executemany("UPDATE url SET seed = 1 WHERE n = ? AND NOT seed", ((n,) for n in rows))
+        self._db.execute("UPDATE url SET seed = 1 WHERE n IN carray(?) AND NOT seed", (apsw.carray(array("q", rows)),))
         self._db.executemany(_SEED, ((n, given) for n in rows))
 
     def _lower_known(self, ways: list[Discovery]) -> None:

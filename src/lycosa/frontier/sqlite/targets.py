@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import Any
 
 import apsw
@@ -142,7 +143,7 @@ WHERE url.state < 4 AND url.reason = 'too-large' AND {schema.NEWEST_COPY} ORDER 
         return self._conn.round
 
 
-_SEEDS_AT_ONCE = 10_000
+_SEEDS_AT_ONCE = 50_000
 _CHUNK = 5_000  # rows woken in one transaction
 
 #: From one host with pending URLs to the next, without looking at the URLs between.
@@ -241,24 +242,24 @@ class SqliteSeeds(SqliteFacet):
     def __init__(self, session: Session, known: SqliteKnowledge) -> None:
         super().__init__(session)
         self._known = known
-        self._all: list[str] = []  # workers ask again and again, and there may be millions
 
     @translated
     def add(self, discoveries: Iterable[Discovery], *, max_depth: int = -1) -> int:
-        connection, rows, new = self._conn, list(discoveries), 0
-        for start in range(0, len(rows), _SEEDS_AT_ONCE):
+        connection, rows, new = self._conn, iter(discoveries), 0
+        while some := list(islice(rows, _SEEDS_AT_ONCE)):
             with connection.write():
                 connection.urls.catch_up()
                 writer = BatchTransaction(connection, owned=frozenset(), max_depth=max_depth)
-                new += writer.add_seeds(rows[start : start + _SEEDS_AT_ONCE])
+                new += writer.add_seeds(some)
                 writer.finish()
         connection.read_inbox_at = 0
         return new
 
     def all(self) -> list[str]:
-        if self._ask("SELECT count(*) FROM seed")[0][0] != len(self._all):
-            self._all = [url for (url,) in self._ask("SELECT url FROM seed CROSS JOIN url USING (n) ORDER BY n")]
-        return list(self._all)
+        return [url for (url,) in self._ask("SELECT url FROM seed CROSS JOIN url USING (n) ORDER BY n")]
+
+    def count(self) -> int:
+        return int(self._ask("SELECT count(*) FROM seed")[0][0])
 
     def given(self) -> list[str]:
         sql = "SELECT url FROM seed CROSS JOIN url USING (n) WHERE given ORDER BY n"

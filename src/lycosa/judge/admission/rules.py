@@ -43,7 +43,9 @@ class Scope:
         self.kind = kind
         self._any_port = ports == "any" or kind == "free"
         self._www_is_domain = www_is_domain and kind == "domain"
-        urls = [url for url in map(normalise, seeds) if url is not None]
+        urls = [url for url in map(normalise, seeds) if url is not None] if kind != "free" else []
+        if kind != "path":  # there may be a million
+            urls = list({url[: url.find("/", 8) + 1] for url in urls})
         #: The hosts that count: the seed domain set when the scope is a domain.
         self.hosts = frozenset(map(host_of, urls))
         if self._www_is_domain:
@@ -51,11 +53,9 @@ class Scope:
         if kind == "domain":
             self.hosts = frozenset(host for host in self.hosts if not self._parent(host))
         #: For each host the folders that its seeds open: what counts when the scope is a path.
-        self.folders: dict[str, dict[str, Verdict]] = {}
+        self.folders: dict[str, set[str]] = {}
         for url in urls:
-            folder, host = _folder(url), host_of(url)
-            verdict = Verdict(True, "", f"the path lies below {folder}, a folder of the seeds on {host}")
-            self.folders.setdefault(host, {})[folder] = verdict
+            self.folders.setdefault(host_of(url), set()).add(_folder(url))
         #: For each host the ports that its seeds open; the usual ones have no number.
         self.ports: dict[str, set[str]] = {}
         for url in urls:
@@ -72,7 +72,7 @@ class Scope:
             more = Scope(self.kind, urls, ports=which, www_is_domain=self._www_is_domain)
             self.hosts |= more.hosts
             for host, folders in more.folders.items():
-                self.folders.setdefault(host, {}).update(folders)
+                self.folders.setdefault(host, set()).update(folders)
             for host, ports in more.ports.items():
                 self.ports.setdefault(host, set()).update(ports)
             self._known.clear()
@@ -121,9 +121,8 @@ class Scope:
         folders = self.folders[host]
         slash = 0
         while slash >= 0:
-            verdict = folders.get(path[: slash + 1])
-            if verdict is not None:
-                return verdict
+            if (folder := path[: slash + 1]) in folders:
+                return Verdict(True, "", f"the path lies below {folder}, a folder of the seeds on {host}")
             slash = path.find("/", slash + 1)
         return Verdict(False, "scope", f"{path} lies below no folder of the seeds on {host}: {_some(folders)}")
 
