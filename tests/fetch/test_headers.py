@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.fetch.headers import MAX_WAIT_S, parse_date, parse_head, parse_link_header, parse_retry_after
+from lycosa.fetch.headers import MAX_WAIT_S, parse_date, parse_head, parse_retry_after
+from lycosa.parse.link_lists import parse_link_header
 
 NOON = datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC).timestamp()
 

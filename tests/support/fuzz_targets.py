@@ -29,7 +29,7 @@ from lycosa.export.mirror import path_of
 from lycosa.fetch import decode, headers
 from lycosa.fetch.robots import Robots
 from lycosa.judge.admission.rules import Rules
-from lycosa.parse import charset, doc, read
+from lycosa.parse import charset, doc, link_lists, read
 from lycosa.parse.doc import parse_robots_header
 from lycosa.parse.html import parse_refresh
 
@@ -257,7 +257,7 @@ def feed_head(data: bytes, _chance: random.Random, _folder: Path) -> None:
     for name, value in [*head.fields.items(), ("", data[:20_000].decode("latin-1"))]:
         assert name == name.lower()
         headers.parse_date(value), headers.parse_retry_after(value, 1.7e9)
-        headers.parse_link_header(value), doc.extract_mime(value).essence, parse_refresh(value[:8192])
+        link_lists.parse_link_header(value), doc.extract_mime(value).essence, parse_refresh(value[:8192])
         parse_robots_header(value, "lycosa")
 
 

@@ -188,25 +188,6 @@ def parse_retry_after(value: str, now: float, *, date: str = "") -> float | None
     return None if until is None else max(until - (parse_date(date) or now), 0.0)
 
 
-_LINK = re.compile(r'<([^<>]*)>((?>(?:[^",]++|"(?>(?:[^"\\]|\\.)*)"?)*))', re.DOTALL)
-_LINK_PARAMETER = re.compile(r';\s*([^\s=;,"]+)\s*(?:=\s*(?:"((?>(?:[^"\\]|\\.)*))"?|([^\s;,"]*)))?', re.DOTALL)
-
-
-def parse_link_header(value: str) -> list[tuple[str, str]]:
-    """The links of a Link header (RFC 8288) as (address as written, relation in lower case), one for each relation.
-
-    A link without a relation has "". Links that speak about another page (`anchor`) are left out.
-    """
-    links: list[tuple[str, str]] = []
-    for address, tail in _LINK.findall(value):
-        params: dict[str, str] = {}
-        for name, quoted, plain in _LINK_PARAMETER.findall(tail):
-            params.setdefault(name.lower(), quoted or plain)  # RFC 8288: the first rel counts
-        if "anchor" not in params:
-            links += ((address.strip(), rel) for rel in params.get("rel", "").lower().split() or [""])
-    return links
-
-
 #: A server that gives only its clock is asked with a time so much earlier: what it serves may be that much older.
 MARGIN_S = 60.0
 #: Before the web there were no pages: 1995, in Unix time. Older dates are clocks at zero and archives without one.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from lycosa import urls
 from lycosa.config.settings import Mission
-from lycosa.fetch.headers import parse_link_header
 from lycosa.fetch.robots import MAX_SITEMAPS
 from lycosa.frontier import link_codec
 from lycosa.frontier.contract import Knowledge
@@ -28,7 +27,6 @@ SOON_S = 10.0  # seconds after which a page that refreshes itself was meant to b
 FETCHED = 2.0  # in place of an address's score
 #: Ids of links not followed that are remembered: what is forgotten is told to the frontier once more, without harm.
 _MEMORY = 100_000
-_HEADER_RELATIONS = ("next", "prev", "alternate", "canonical")
 
 
 class LinkFollower:
@@ -72,8 +70,6 @@ class LinkFollower:
         """Every link of a page as (address, anchor text, whether it is followed); new ones go into the batch."""
         quarry, chosen = self._guarded_quarry, None
         links = doc.links if quarry is None else [*doc.links, *quarry.links(doc)]
-        if "link" in answer.headers:
-            links = [*links, *_header_links(answer.headers["link"])]
         if quarry is not None and quarry.chooses_links and (found := quarry.chosen_links(doc)) is not None:
             chosen = {link.href for link in found}
             links = [*links, *(link for link in found if link.href not in {link.href for link in links})]
@@ -363,11 +359,6 @@ def is_move(link: Link, doc: Doc, target: Target) -> bool:
 
 def _state_of(verdict: Verdict) -> int:
     return int(State.PENDING if verdict.ok else State.REJECTED)
-
-
-def _header_links(value: str) -> list[Link]:
-    """Links of the HTTP Link header that a page's own <link> elements could be."""
-    return [Link(href, "", "link", rel) for href, rel in parse_link_header(value) if rel in _HEADER_RELATIONS]
 
 
 def _find_hints(doc: Doc, resolver: urls.Resolver, host: str) -> list[LastmodHint]:

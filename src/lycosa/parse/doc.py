@@ -16,7 +16,7 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.model import Link
 from lycosa.parse import charset as charsets
-from lycosa.parse import html, sitemap, sniff, xml
+from lycosa.parse import html, link_lists, sitemap, sniff, xml
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -298,6 +298,12 @@ def read(
             _read_gzip(doc)
         elif kind in _TEXT_KINDS:
             doc.charset = _find_text_charset(doc)
+            if kind == "text" and link_lists.is_markdown(mime.essence, url):
+                doc.title, links = link_lists.read_markdown(doc.text)
+                doc.links, doc.cut = links[:links_per_page], len(links) > links_per_page
+        if mime.essence in link_lists.LINKSETS:
+            links, doc.problem = link_lists.read_linkset(body, mime.essence)
+            doc.links, doc.cut = links[:links_per_page], len(links) > links_per_page
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         # The native parsers promise nothing for every input; a document must never end the crawl.
         doc.problem = f"parse: {type(error).__name__}: {error}"
@@ -305,6 +311,8 @@ def read(
         doc.refresh = html.parse_refresh(headers["refresh"][:_MAX_HEADER])
         if doc.refresh and doc.refresh[1]:
             doc.links.append(Link(doc.refresh[1], kind="refresh"))
+    if "link" in headers:
+        doc.links += link_lists.read_link_header(headers["link"], links_per_page)
     if "x-robots-tag" in headers:
         directives += parse_robots_header(headers["x-robots-tag"], agent)
     if directives:

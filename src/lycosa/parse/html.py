@@ -37,8 +37,9 @@ _SHOWN = {"frame": "src", "iframe": "src", "embed": "src", "object": "data"}
 _TAGS = ("a", *_OTHER_TAGS)
 #: Relations of <link> that lead to documents; style sheets, icons and hints to the browser do not.
 _DOCUMENTS = (
-    "alternate amphtml appendix author bookmark canonical chapter contents copyright describedby first glossary help"
-    " index last license meta next prev previous related search section shortlink sitemap start subsection toc top up"
+    "alternate amphtml appendix author bookmark canonical chapter cite-as collection contents copyright describedby"
+    " first glossary help index item last license linkset meta next prev previous related search section shortlink"
+    " sitemap start subsection toc top up"
 )
 _RELATIONS = frozenset(_DOCUMENTS.split())
 _NO_RELATIONS = frozenset({"stylesheet", "icon", "preload", "prefetch", "modulepreload"})
