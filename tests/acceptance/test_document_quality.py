@@ -15,14 +15,16 @@ import pytest
 
 from lycosa.missions.documents.front_page.reading import read_facts
 from lycosa.missions.documents.model import DocumentFacts
+from lycosa.text.fold import fold
 
 pytestmark = pytest.mark.acceptance
 
 #: Precision and recall that the shared documents must reach.
 FLOORS = {
-    "title": (0.93, 0.93),
-    "title of theses": (0.90, 0.90),
+    "title": (0.95, 0.95),
+    "title of theses": (0.93, 0.93),
     "authors": (0.96, 0.96),
+    "authors of theses": (0.90, 0.95),
     "affiliations": (0.95, 0.90),
     "emails": (0.98, 0.98),
     "language": (0.99, 0.99),
@@ -55,6 +57,8 @@ def documents(shared: Path) -> list[Read]:
     folder = shared / "data/documents"
     golds = json.loads((folder / "gold.json").read_text(encoding="utf-8"))
     read_facts((folder / golds[0]["file"]).read_bytes())  # models are loaded
+    more = json.loads((folder / "more/gold.json").read_text(encoding="utf-8"))
+    golds += [gold | {"file": f"more/pdf/{gold['file']}", "emails": gold["emails_printed"]} for gold in more]
     out = []
     for gold in golds:
         body = (folder / gold["file"]).read_bytes()
@@ -78,25 +82,35 @@ def predict(facts: DocumentFacts) -> dict[str, Any]:
 
 
 def count_hits(gold: dict[str, Any], told: dict[str, Any], scorer: Any) -> dict[str, tuple[int, int, int]]:
-    """For each field that the gold knows: right ones, told ones, wanted ones."""
+    """For each field that the gold knows: right, told and wanted ones; an author with a star may be told or not."""
     contains = gold.get("title_match") == "contains"
-    title = (int(scorer.title_match(told["title"], gold["title"], contains)), int(bool(told["title"])), 1)
-    out = {"title": title}
-    if gold["category"] == "thesis":
-        out["title of theses"] = title
+    titles = gold.get("titles") or [gold["title"]]
+    right = any(scorer.title_match(told["title"], title, contains) for title in titles)
+    out = {"title": (int(right), int(bool(told["title"])), 1)}
     for field in ("language", "category"):
         if gold.get(field):
-            out[field] = (int(told[field] == gold[field]), int(bool(told[field])), 1)
+            out[field] = (int(told[field] in gold[field].split("/")), int(bool(told[field])), 1)
     for field, match in scorer.LISTS.items():
         if gold.get(field) is None:
             continue
-        rest = list(gold[field])
+        rest = [[one] if isinstance(one, str) else one for one in gold[field]]
+        wanted = [one for one in rest if not one[0].startswith("*")]
+        free = 0
         for value in told[field]:
-            hit = next((one for one in rest if match(value, one)), None)
+            hit = next((one for one in rest if any(_is_same(value, name, match) for name in one)), None)
             if hit is not None:
                 rest.remove(hit)
-        out[field] = (len(gold[field]) - len(rest), len(told[field]), len(gold[field]))
+                free += hit not in wanted
+        missed = sum(one in wanted for one in rest)
+        out[field] = (len(wanted) - missed, len(told[field]) - free, len(wanted))
+    if gold["category"] == "thesis":
+        out |= {f"{field} of theses": out[field] for field in ("title", "authors") if field in out}
     return out
+
+
+def _is_same(value: str, wanted: str, match: Callable[[str, str], bool]) -> bool:
+    """Whether a value is the wanted one; the scorer knows Latin letters only."""
+    return match(value, wanted.lstrip("*")) or sorted(fold(value).split()) == sorted(fold(wanted).split())
 
 
 def test_fields_reach_their_floors(documents: list[Read], scorer: Any, say: Callable[[str], None]) -> None:
@@ -126,12 +140,14 @@ def test_wrong_values_are_less_sure(documents: list[Read], scorer: Any, say: Cal
     """Sure values are right: of titles and authors told with 0.9 or more, at most one in twenty is wrong."""
     sure: list[bool] = []
     for read in documents:
-        contains = read.gold.get("title_match") == "contains"
+        told = predict(read.facts)
+        told["authors"] = [one.name for one in read.facts.people if one.role == "author" and one.confidence >= 0.9]
+        hits = count_hits(read.gold, told, scorer)
         if read.facts.titles and read.facts.titles[0].confidence >= 0.9:
-            sure.append(bool(scorer.title_match(read.facts.titles[0].value, read.gold["title"], contains)))
-        for one in read.facts.people:
-            if one.role == "author" and one.confidence >= 0.9 and read.gold["authors"] is not None:
-                sure.append(any(scorer.author_match(one.name, name) for name in read.gold["authors"]))
+            sure.append(bool(hits["title"][0]))
+        if "authors" in hits:
+            right, said, _ = hits["authors"]
+            sure += [True] * right + [False] * (said - right)
     say(f"{sum(sure)} of {len(sure)} sure titles and authors are right")
     assert sum(sure) >= 0.95 * len(sure)
 

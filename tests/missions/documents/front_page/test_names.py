@@ -22,6 +22,15 @@ from lycosa.missions.documents.reading.layout import RAISED
         ("Universidad de Granada", []),
         ("Naive Bayes GDA", []),
         ("Álgebra Lineal II", []),
+        ("Eva O’Connor and Neil J. O’Brien", ["Eva O’Connor", "Neil J. O’Brien"]),
+        ("Fachbereich Informatik", []),
+        ("Katholieke Universiteit Leuven", []),
+        ("ΤΜΗΜΑ ΗΛΕΚΤΡΟΛΟΓΩΝ ΜΗΧΑΝΙΚΩΝ", []),
+        ("Nordwind Motoren AG", []),
+        ("Washington Road", []),
+        ("San Diego", []),
+        ("Member IEEE", []),
+        ("Distributed Supercomputing", []),
     ],
 )
 def test_lists_of_names_are_taken_apart(line: str, names: list[str]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from support.pdf_files import Words, lines_down, make_pdf
 
-from lycosa.missions.documents.front_page.reading import read_facts
+from lycosa.missions.documents.front_page.reading import facts_of, read_facts
+from lycosa.missions.documents.model import Box
+from lycosa.missions.documents.reading.layout import Layout, Line
 
 PROSE = "we show that the proposed method improves on known solutions in all the cases that were studied"
 
@@ -105,6 +108,91 @@ def test_a_labelled_author_leaves_no_room_for_other_names() -> None:
     facts = read_facts(make_pdf(cover, *[lines_down(*[PROSE] * 30) for _ in range(12)]))
     assert [person.name for person in facts.people if person.role == "author"] == ["Nadia Petrosyan"]
     assert [person.name for person in facts.people if person.role == "jury"] == ["Amr Habib", "Lucas Brandt"]
+
+
+def cover_of(*texts: str) -> Layout:
+    """A thesis of many pages: a blank text sets blocks apart, the one that begins with "#" is the title."""
+    lines: list[Line] = []
+    block = 0
+    for nth, text in enumerate(texts):
+        block += not text
+        size = 20.0 if text.startswith("#") else 12.0
+        box = Box(100.0, 60.0 + 24 * nth, 500.0, 60.0 + 24 * nth + size)
+        lines += [Line(text=text.lstrip("# "), page=1, box=box, size=size, block=block)] if text else []
+    text = "\f".join(["\n".join(line.text for line in lines), *["\n".join([PROSE] * 30)] * 5])
+    return Layout(format="pdf", page_count=60, page_width=595.0, page_height=842.0, lines=lines, text=text)
+
+
+@pytest.mark.parametrize(
+    ("texts", "people"),
+    [
+        (
+            (
+                "Bachelorarbeit", "", "# Ein Compiler für Graphen", "", "Lena Hofmann", "Matrikelnummer 345678", "",
+                "Prof. Dr. Peter Sander", "Dr. Dorothea Wagenbach", "", "Hochschule Mannheim",
+            ),
+            {"author": ["Lena Hofmann"], "director": ["Peter Sander", "Dorothea Wagenbach"]},
+        ),
+        (
+            (
+                "ΕΘΝΙΚΟ ΜΕΤΣΟΒΙΟ ΠΟΛΥΤΕΧΝΕΙΟ", "ΣΧΟΛΗ ΗΛΕΚΤΡΟΛΟΓΩΝ ΜΗΧΑΝΙΚΩΝ", "ΚΑΙ ΜΗΧΑΝΙΚΩΝ ΥΠΟΛΟΓΙΣΤΩΝ",
+                "ΤΟΜΕΑΣ ΤΕΧΝΟΛΟΓΙΑΣ ΠΛΗΡΟΦΟΡΙΚΗΣ", "", "# Ανάλυση Δικτύων", "", "ΔΙΠΛΩΜΑΤΙΚΗ ΕΡΓΑΣΙΑ", "",
+                "Παπαδόπουλος Νικόλαος", "", "Επιβλέπων : Αναστάσιος Βλάχος", "Αναπληρωτής Καθηγητής",
+            ),
+            {"author": ["Παπαδόπουλος Νικόλαος"], "director": ["Αναστάσιος Βλάχος"]},
+        ),
+        (
+            (
+                "ESCUELA DE POSGRADO", "GESTIÓN AMBIENTAL", "DESARROLLO SOSTENIBLE", "", "# Manejo de cuencas", "",
+                "Tesis", "", "ROSA ELENA QUISPE MAMANI", "", "Luis Castillo Vidal", "Catedrático",
+            ),
+            {"author": ["Rosa Elena Quispe Mamani"], "teacher": ["Luis Castillo Vidal"]},
+        ),
+        (
+            ("Tesi di Laurea Magistrale", "", "# Reti neurali", "", "Relatore:", "Prof. Ugo Cerri",
+             "Candidato:", "Enzo Bo"),
+            {"author": ["Enzo Bo"], "director": ["Ugo Cerri"]},
+        ),
+    ],
+)  # fmt: skip
+def test_who_wrote_a_thesis_and_who_directed_it(texts: tuple[str, ...], people: dict[str, list[str]]) -> None:
+    """By labels in many languages, by titles beside names, and by what is no person: degrees, schools, subjects."""
+    found: dict[str, list[str]] = {}
+    for person in facts_of(cover_of(*texts)).people:
+        found.setdefault(person.role, []).append(person.name)
+    assert found == people
+
+
+def test_terms_of_the_text_and_institutions_are_no_authors() -> None:
+    """Words that the text writes small, and a second line under each author, in other letters."""
+    page = [
+        Words(100, 80, "A Study of Cells", 18, 1),
+        *[
+            Words(100, 120, "Ana Ruiz", 11, 1),
+            Words(100, 134, "Quorum Labora", 11),
+            Words(100, 148, "a@quorum.test", 11),
+        ],
+        *[Words(300, 120, "Peter Smith", 11, 1), Words(300, 134, "University of Oxford", 11)],
+        Words(300, 148, "psmith@oxford.test", 11),
+        Words(100, 170, "Quick Foxes", 11, 1),
+        Words(100, 200, "Abstract", 11, 1),
+        *lines_down(*["the quick foxes jump over the lazy dog, as we show in this long study"] * 24, x=100, y=220),
+    ]
+    facts = read_facts(make_pdf(page, lines_down(*[PROSE] * 30)))
+    assert [person.name for person in facts.people] == ["Ana Ruiz", "Peter Smith"]
+
+
+def test_the_navigation_of_slides_is_no_author() -> None:
+    """What stands at the edge of the first slide and of others again."""
+    parts = [
+        Words(20, 12, "Xylo Quark", 7, 1),
+        Words(120, 12, "Zeta Plumb", 7, 1),
+        Words(220, 12, "Final Remarks", 7, 1),
+    ]
+    first = [*parts, Words(60, 120, "Rudiments of Things", 26, 1), Words(60, 190, "Ana Ruiz", 14)]
+    pages = [[*parts, Words(40, 80, "An example", 20), Words(40, 140, "three loose words", 14)] for _ in range(6)]
+    facts = read_facts(make_pdf(first, *pages, width=500, height=400))
+    assert [person.name for person in facts.people] == ["Ana Ruiz"]
 
 
 def test_slides() -> None:

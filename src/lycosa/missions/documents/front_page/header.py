@@ -30,6 +30,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     KEYWORDS,
     PARTICLES,
     SECTION,
+    TEACHER,
 )
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.reading.layout import RAISED, Line, join_lines, plain
@@ -223,7 +224,8 @@ class _HeaderReader:
 def _named(
     names: list[tuple[str, tuple[str, ...]]], role: Role, line: Line, *, base: float, rule: str, order: int
 ) -> list[Named]:
-    return [Named(name, role, line, marks, name_confidence(name, base), rule, order) for name, marks in names]
+    titled = TEACHER.search(fold(plain(line.text))) is not None
+    return [Named(name, role, line, marks, name_confidence(name, base), rule, order, titled) for name, marks in names]
 
 
 def _broken_name(text: str) -> str:
@@ -261,6 +263,13 @@ class _CoverReader:
         if not folded or id(line) in self._title_ids or SECTION.match(folded) or NO_HEADER.match(folded):
             self._pending = None
             return
+        if (
+            TEACHER.match(folded)
+            and self.people
+            and self.people[-1].line is self._lines[order - 1]
+            and not has_names(text)
+        ):
+            self.people[-1].titled = True
         role, rest = role_of(text)
         if role is None:
             role, rest = role_within(text)

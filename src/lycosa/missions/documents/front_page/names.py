@@ -15,7 +15,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     alternatives,
 )
 from lycosa.missions.documents.model import Role
-from lycosa.missions.documents.names import is_numbered
+from lycosa.missions.documents.names import is_numbered, no_names
 from lycosa.missions.documents.reading.layout import RAISED, plain
 from lycosa.text.fold import fold, fold_in_place
 
@@ -32,6 +32,11 @@ _NO_LETTER = re.compile(r"[\d@/\\=+<>{}\[\]()?¿!¡:\"“”²³¹]")
 _NEVER_FIRST = PARTICLES - {"san", "santa"}
 _ROMAN = frozenset({"I", "II", "III", "IV", "V", "VI"})
 _INITIAL = re.compile(r"^[^\W\d_]\.?(?:-?[^\W\d_]\.)*$")
+#: Ends of long words that are terms and no names.
+_TERM = re.compile(
+    r"[a-z]{4}(?:ally|[a-z]{2}ing|tions?|tional|[a-z]ments?|ware|log(?:y|ies|ia|ie)|ics|isms?|[a-z]it(?:y|ies)|graph(?:y|ic|ia)|"
+    r"cion(?:es)?|mientos?|idad(?:es)?|istic[ao]s?|coes|cao|dade|keit|schaft|zione|iques?)\b"
+)
 _SIMPLE_WORD = re.compile(r"^[^\W\d_][^\W\d_'’´`.-]*(?:[-'’´`.][^\W\d_]+)*\.?$")
 
 
@@ -68,6 +73,9 @@ def name_score(text: str) -> float:
         return 0.0  # "Buenos Aires"
     shape = _shape_of(text, words)
     if shape is None:
+        return 0.0
+    strange = address or not no_names().isdisjoint(folded.split()) or not shape.initials and _TERM.search(folded)
+    if strange and not shape.known:
         return 0.0
     weights = (
         (0.45, True),
@@ -118,7 +126,13 @@ def _is_initial(word: str) -> bool:
 
 def _is_acronym(word: str) -> bool:
     """Whether a word is of capitals, as "GDA" and "SVMs"; two are initials, as in "JM Smith"."""
-    return word[:3].isupper() and len(word) > 2 and "." not in word or word[:2].isupper() and word[2:] == "s"
+    return (
+        word[:3].isupper()
+        and word[:3].isalpha()
+        and "." not in word[3:]
+        and len(word) > 2
+        or (word[:2].isupper() and word[2:] == "s")
+    )
 
 
 def tidy_name(text: str) -> str:
@@ -224,26 +238,35 @@ _LABELS: dict[Role, str] = {
         |coordenador(?:a)?""",
     "tutor": r"""
         co-?tutor(?:a|es)?|tutor(?:a|es|as)?(?: academic\w*| profesional| de tesis| del tfg)?|asesor(?:a|es)?
-        |co-?asesor(?:a)?|tutelad[oa] por|tutorizad[oa] por|bajo la tutela de""",
+        |co-?asesor(?:a)?|tutelad[oa] por|tutorizad[oa] por|bajo la tutela de|betreu(?:er(?:in)?|t (?:von|durch))
+        |encadrant[es]*|encadre par|maitre de stage|begeleiders?|opiekun|vedouci(?: prace)?|veileder|handledare|vejleder
+        |aufgabensteller(?:in)?|themensteller(?:in)?""",
     "director": r"""
         (?:co-?)?director(?:a|es|as)?(?:/es|\(es\)|/a)?(?: de (?:tesis|tesina|proyecto|trabajo)(?: \w+)?)?
         |(?:co-?)?director(?:a|es|as)? del (?:tfg|tfm|trabajo)
         |dirigid[oa] por|bajo la direccion de|(?:co-?)?orientador(?:a|es)?|orientad[oa] por
         |(?:thesis |research |faculty |project )?(?:co-?)?(?:advis[oe]r|supervisor)s?|supervised by|advised by
-        |under the (?:supervision|direction) of|profesor(?:a)? guia|promotor(?:a)?|ponente""",
+        |under the (?:supervision|direction) of|profesor(?:a)? guia|(?:co)?promotor(?:a|en)?|ponente?
+        |(?:first|second|main|primary|academic|industrial|external) (?:supervisor|advis[eo]r)s?(?:/assessor)?
+        |(?:co-?)?relator[ei]|direct(?:eur|rice)s? de (?:these|recherche|memoire)|sous la direction de|dirigit per
+        |επιβλεπ\w+(?: καθηγητ\w+)?|научный руководитель|orientacao|gutachter(?:in)?
+        |(?:erst|zweit)(?:gutachter|prufer)(?:in)?
+        |prufer(?:in)?|referent(?:in)?|korreferent(?:in)?""",
     "jury": r"""
         tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite
         |(?:thesis |doctoral |examining )?committee(?: members?| in charge)?|chair(?:man|person)?
         |president[ea](?: del tribunal)?|vocal(?:es)?(?: \d)?|secretari[oa]
         |examin(?:er|ador)[ae]?s?|(?:second |first )?reader
         |(?:committee )?members?|miembros?(?: de la comision| del (?:tribunal|jurado))?|revisor(?:a|es)?
-        |evaluador(?:a|es)?|opponent|referees?|reviewers?""",
+        |evaluador(?:a|es)?|opponent|referees?|reviewers?|rapporteurs?|examinateurs?|jury|president du jury|recenzent
+        |(?:second |first )?(?:assessor|marker)|commissione|controrelatore|τριμελης επιτροπη|εξεταστικη επιτροπη""",
     "teacher": r"""
         profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|docentes?|catedratic[oa]|instructor(?:a|es)?s?
         |lecturers?|teachers?|professor(?:a|es|s)?|jtp|jefe de trabajos practicos|ayudantes?
         |(?:teaching )?assistants?|responsables?|equipo docente""",
     "editor": r"""
-        edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b|(?:compil|organiz)ador(?:a|es)?""",
+        (?:academic |handling |associate )?edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b
+        |(?:compil|organiz)ador(?:a|es)?""",
     "other": r"""
         traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por
         |reviewed by|revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+""",
@@ -252,7 +275,12 @@ _LABELS: dict[Role, str] = {
         |tesistas?|doctorand[oa]|presentad[oa] (?:por|a)|presentad[oa]s? por|realizad[oa] por|elaborad[oa] por
         |desarrollad[oa] por|apresentad[oa] por|candidat[oa]|presenta[n]?|por|by|written by|prepared by
         |preparad[oa] por|postulante|autoria|bachiller|nombre(?: y apellidos?)?(?: del alumno)?|expositor(?:a|es)?
-        |submitted by|speakers?|presenters?|escrito por""",
+        |submitted by|speakers?|presenters?|escrito por|vorgelegt von|(?:vor)?gelegt von|verfasst von|verfasser(?:in)?
+        |eingereicht von|bearbeitet von|bearbeiter(?:in)?|referent:|auteure?s?|presente(?:e|es)? (?:et soutenue )?par
+        |realise par
+        |soutenue? par|par|candidat[oea]|laureand[oa]|studente(?:ssa)?|realitzat per|autoria|door|autor(?:ka|zy)
+        |συγγραφ\w+
+        |φοιτητ\w+|εκπονηση|выполнил[а]?|автор|student(?:in)?|name|forfatter|forfattare""",
 }
 _BEFORE = r"(?:(?:nombre|name)(?: y apellidos?)? (?:del?|of(?: the)?)(?: la)? )?"
 _ROLE = tuple(

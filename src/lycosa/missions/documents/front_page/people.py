@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from lycosa.missions.documents.front_page.names import MARK, MEMBERSHIP, name_score, split_names, tidy_name
-from lycosa.missions.documents.front_page.vocabulary import ADDRESS, HONORIFIC, INSTITUTION
+from lycosa.missions.documents.front_page.vocabulary import (
+    ADDRESS,
+    GIVEN_NAMES,
+    HONORIFIC,
+    INSTITUTION,
+    PARTICLES,
+)
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.reading.layout import Line, plain
 from lycosa.text.fold import fold
@@ -22,6 +29,9 @@ NO_HEADER = re.compile(
 )
 
 
+_TEXT_CHARS = 200_000  # of a text whose words are compared with names
+
+
 class Named(Struct):
     """A person as a line names them."""
 
@@ -32,6 +42,7 @@ class Named(Struct):
     score: float
     rule: str
     order: int  # of the line
+    titled: bool = False  # a professor or a doctor, as those are who direct a work
 
 
 class Institution(Struct):
@@ -76,6 +87,56 @@ def once(people: list[Named]) -> list[Named]:
             twin.name = max(twin.name, one.name, key=len)
             twin.marks += one.marks
     return kept
+
+
+def without_strangers(people: list[Named], text: str, *, title: str) -> list[Named]:
+    """The people without those who have no frequent given name and are terms, headings or institutions.
+
+    The text writes their words small as well, its title has them, or other names stand in other letters.
+    """
+    prose = re.sub(r"(?m)^.*@.*$|\S*[/\\]\S*", " ", text[:_TEXT_CHARS])
+    small = Counter(fold(word) for word in re.findall(r"(?<![\w.-])[^\W\d_]{2,}", prose) if word.islower())
+    in_title = set(re.findall(r"\w+", fold(title)))
+    sure = [one for one in people if one.rule.startswith("label") or not GIVEN_NAMES.isdisjoint(_telling(one.name))]
+    others = [one for one in sure if one.rule in ("line model", "name on the cover")]
+    letters = {(one.line.size, one.line.bold) for one in others if one.line}
+
+    def is_strange(one: Named) -> bool:
+        words = _telling(one.name)
+        if all(word in small or word in in_title for word in words) or small[words[0]] > 2:
+            return True
+        if not others or one.line is None or others[0].line is None:
+            return False
+        above = one.rule == "name on the cover" and one.order < others[0].order
+        return (one.line.size, one.line.bold) not in letters or above and one.line.block != others[0].line.block
+
+    return [one for one in people if one in sure or not is_strange(one)]
+
+
+def _telling(name: str) -> list[str]:
+    return [word for word in re.findall(r"[^\W\d_]{2,}", fold(name)) if word not in PARTICLES] or [fold(name)]
+
+
+def sort_out_directors(people: list[Named]) -> list[Named]:
+    """Those of a thesis: beside its author, whom no title marks, professors and later names direct it or judge it."""
+    unlabelled = [one for one in people if one.role == "author" and not one.rule.startswith("label") and one.line]
+    plain = [one for one in unlabelled if not one.titled]
+    if not plain and len(unlabelled) == sum(one.role == "author" for one in people):
+        return people
+    first = plain[0] if plain else None
+    for one in unlabelled:
+        if one.titled:
+            one.role, one.rule = "director", "a title beside the author's name"
+        elif first is not None and not _stands_beside(one, first):
+            one.role, one.score = "other", min(one.score, 0.3)
+    return people
+
+
+def _stands_beside(one: Named, first: Named) -> bool:
+    """Whether a name stands near the first one and in its letters: that of a second author."""
+    if one.line is None or first.line is None or one.line.page != first.line.page:
+        return False
+    return one.order - first.order <= 6 and abs(one.line.size - first.line.size) < 0.6
 
 
 def same_person(one: str, other: str) -> bool:

@@ -21,7 +21,9 @@ from lycosa.missions.documents.front_page.people import (
     mend_underscore,
     once,
     same_person,
+    sort_out_directors,
     tie_places,
+    without_strangers,
 )
 from lycosa.missions.documents.front_page.titles import TitleCandidate, find_titles
 from lycosa.missions.documents.front_page.vocabulary import SECTION
@@ -60,7 +62,9 @@ def facts_of(layout: Layout) -> DocumentFacts:
     kind = recognise_kind(layout)
     front, titles = _find_front(layout)
     people, places = _people_and_places(layout, front, title=titles[0].lines if titles else [], kind=kind.value)
-    people = _with_embedded(once(people), metadata.get("author", ""), head=layout.lines)
+    people = without_strangers(once(people), layout.text, title=titles[0].text if titles else "")
+    people = sort_out_directors(people) if kind.value == "thesis" else people
+    people = _with_embedded(people, metadata.get("author", ""), head=layout.lines)
     places = _places_once(places)
     emails = _emails(layout, [one.name for one in people])
     early = [line for line in layout.lines if line.page < opening + EARLY_PAGES]
@@ -118,9 +122,10 @@ def _find_front(layout: Layout) -> tuple[_Front, list[TitleCandidate]]:
 def _people_and_places(
     layout: Layout, front: _Front, *, title: list[Line], kind: str
 ) -> tuple[list[Named], list[Institution]]:
+    lines = [line for line in front.lines if not line.running]
     if front.is_cover:
         return read_cover(_cover_pages(layout), title=title)
-    people, places = read_header(front.lines, title=title, chances=front.chances, levels=kind != "article")
+    people, places = read_header(lines, title=title, chances=front.chances, levels=kind != "article")
     return people, places + read_details([line for line in layout.lines if line.page > layout.opening])
 
 
@@ -204,7 +209,7 @@ def _cover_pages(layout: Layout) -> list[list[Line]]:
     pages: list[list[Line]] = []
     opening = layout.opening
     for page in range(opening, opening + 3):
-        lines = [line for line in layout.lines if line.page == page]
+        lines = [line for line in layout.lines if line.page == page and not line.running]
         words = sum(len(line.text.split()) for line in lines)
         if page > opening and (layout.page_width > layout.page_height or words > 150):
             break

@@ -31,7 +31,17 @@ INSTITUTION = re.compile(
         |google research|\bibm\b|telekom|observator\w*|museo|museum|biblioteca (?:nacional|central|publica)
         |sociedad|society|associa\w+|asociacion|national lab\w*|research center|coordenacao|coordinacion|nucleo de
         |embrapa|fiocruz|gerencia|servicio de|servico de|campus|\beupm\b|\betsi\w*|telecom
-        |telecommunications research|r&d|agency|agencia|council|consejo superior|consorci\w+|programme in""")
+        |telecommunications research|r&d|agency|agencia|council|consejo superior|consorci\w+|programme in
+        |fakulta\w*|\w*fachbereich|\w*hochschule|institut\w*|lehrstuhl|professur|\w*forschungs\w+|\w*zentrum|abteilung
+        |tu (?:berlin|wien|dresden|munchen|darmstadt|delft|eindhoven)|eth|epfl|max[- ]planck\w*|fraunhofer\w*
+        |facolta|dipartimento|scuola|politecnico|istituto|facultes?|ecole|laboratoire|departement\w*|centre national
+        |universit\w+|uniwersytet\w*|politechnika|wydzial\w*|instytut\w*|univerzit\w+|katedra|ustav|vysoke uceni
+        |faculteit\w*|hogeschool|vakgroep|afdeling|institutt\w*|institutionen|hogskola\w*|hogskole\w*|hojskole
+        |yliopisto\w*|egyetem\w*|fakultesi|bolumu|enstitusu|facultat\w*|departamento?s?|escoles?|centr[eo]s?
+        |πανεπιστημι\w+|πολυτεχνει\w+|σχολησ?|τμηματ?\w*|τομε[αι]\w*|εργαστηρι\w+|ινστιτουτ\w+|εθνικο
+        |университет\w*|институт\w*|факультет\w*|кафедр\w+|академи\w+|(?:research|medical|health|data) centers?
+        |solutions|technologies|consulting|incorporated|laboratoires?|company|\bag\b|s\.?l\.?u?\.?$|\bsrl\b|\bspa\b
+        |ltda""")
     + r"(?!\w)"
 )
 #: A place or postal address.
@@ -42,7 +52,14 @@ ADDRESS = re.compile(
         |c\.p\.|s/n|usa\b|u\.s\.a|uk\b|spain|espana|argentina|mexico|chile|brasil|brazil|portugal|colombia|peru
         |uruguay|germany|france|italy|canada|china|japan|india|australia|united kingdom|united states|madrid
         |barcelona|buenos aires|sao paulo|rio de janeiro|granada|sevilla|valencia|lisboa|porto\b|santiago|cuba
-        |la habana|venezuela|ecuador|bolivia|paraguay|costa rica""")
+        |la habana|venezuela|ecuador|bolivia|paraguay|costa rica|netherlands|belgium|belgique|switzerland|schweiz|suisse
+        |austria|osterreich|deutschland|greece|sweden|norway|denmark|finland|poland|polska|czech republic|hungary
+        |romania|turkey|turkiye|israel|iran|russia|ukraine|ireland|scotland|korea|taiwan|singapore|hong kong|vietnam
+        |thailand|malaysia|indonesia|pakistan|egypt|morocco|tunisia|algeria|nigeria|south africa|new zealand|belo
+        |horizonte|porto alegre|santa (?:cruz|barbara|fe|clara|catarina|monica)|san (?:diego|francisco|jose|antonio
+        |sebastian)|los angeles|new (?:york|jersey|brunswick|haven|delhi|mexico|hampshire|orleans)|palo alto|menlo park
+        |mountain view|las vegas|salt lake|ann arbor|(?:south|north|west) \w+|ciudad de|cidade|haifa|\w+stra(?:sse|at)
+        |platz|boulevard|rue|viale|piazza|corso|drive|lane|hall|building|edificio|road|strasse|ste\.|suite""")
     + r"\b"
 )
 ABSTRACT = re.compile(
@@ -84,7 +101,14 @@ DEGREE = re.compile(
         |manuscript|draft|version|art[ií]culo (?:original|de)|original article|research article|review article
         |editorial|carta al|letter to|short (?:paper|communication)|brief communication|open access|artigo
         |articulos?$|articles?$|resena|ensayo$|investigacion$|research$|special issue|numero especial
-        |mathematics subject|msc \d""")
+        |mathematics subject|msc \d|\w*(?:bachelor|master|diplom|abschluss|doktor|studien|seminar|haus|projekt)arbeit\w*
+        |inaugural|\w*bericht|(?:[mb]\.? ?(?:sc|eng|tech|phil|arch|ed|a|s)\.?|ph\.? ?d\.?|master|bachelor|doctor)
+        (?:\.|,)? (?:in|of|thesis|degree|dissertation|project|programme?)|tesi (?:di|de|doctoral)|laurea|corso di
+        |these(?= d|$| pour| present)|memoire|diplome|treball|traballo|proefschrift|scriptie|afstudeer\w*
+        |praca|diplomov\w+|bakalarsk\w+|disertacn\w+|examensarbete|kandidat\w*|\w*oppgave|speciale|pro gradu
+        |szakdolgozat
+        |diplomamunka|lucrare|tezi|yuksek lisans|διπλωματικη|πτυχιακη|μεταπτυχιακη|διδακτορικη|διατριβη|εργασια
+        |выпускная|дипломная|курсовая|диссертация""")
     + r"\b"
 )
 #: Words that no person is called: a line with one of them is no list of names.
@@ -115,7 +139,13 @@ NOT_NAMES = re.compile(
         |nombre|apellidos|fecha|date|data de|titulo|title|year|ano|version|draft|borrador|edicion|edition|isbn
         |issn|doi|concepts|original\w*|articles?|artigos?|articulos?|survey|health|contents|indice|sumario
         |agradecimientos|summary|statement|universitat|linux|windows|http\w*|www|hoja|referencia|reference
-        |cheatsheet|dicas|stanford|vip|correspondencia|corresponding|address|direccion|tel|fax|phone|index|terms""")
+        |cheatsheet|dicas|stanford|vip|correspondencia|corresponding|address|direccion|tel|fax|phone|index|terms
+        |members?|ieee|acm|senior|fellows?|professors?|assistant|associate|adjunct|lecturer|researchers?|scientist
+        |engineers?|students?|candidate|dozent\w*|professur|betreuer\w*|gutachter\w*|matrikel\w*|studiengang|fach
+        |verfasser\w*|vorgelegt|eingereicht|und|das|fur|einer?|zum|et|les|une|dans|pour|sur
+        |degli|delle|nel|voor|een|καθηγητ\w+|αναπληρωτ\w+|επικουρ\w+|λεκτορ\w+|και|τησ|των|στην?|για
+        |φοιτητ\w+|студент\w*|профессор|доцент|руководитель\w*|titulaire|maitre|relatore|corso|anno|chapitre|kapitel
+        |wissenschaft\w*|informatik|mathematik|physik|elettronica|informazione|informatique|mathematiques""")
     + r"\b"
 )
 #: Titles before and after a name.
@@ -126,6 +156,11 @@ HONORIFIC = re.compile(
     r"sir|mr|"
     r"mrs|drs)\.?ª?|(?:ma|ms|d)\.(?=\s+[^\W\d_]{3,}\s+[^\W\d_]{3,}))(?=[\s,)]|$)(?:\s*(?=\S))?",
     re.I,
+)
+#: What stands beside the names of those who direct a work, on their line or on the next.
+TEACHER = re.compile(
+    r"\b(?:prof\w*|dr[ae]?|doctora?|ph\.? ?d|catedratic\w+|docent\w*|dozent\w*|lecturer|habil|δρ|(?:\w+ )?καθηγητ\w+|"
+    r"профессор|доцент)\b(?! (?:candidate|student|programme?)| (?:in|of|en|em) )"
 )
 GIVEN_NAMES = given_names()
 PARTICLES = _words("particles.txt")

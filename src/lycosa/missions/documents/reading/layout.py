@@ -24,6 +24,7 @@ class Line(Struct, frozen=True):
     italic: bool = False
     column: int = 0
     block: int = 0  # lines of one block stand close together
+    running: bool = False  # at the edge of this page, and on others again: a running head, the navigation of slides
 
 
 class Layout(Struct):

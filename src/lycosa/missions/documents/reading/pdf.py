@@ -544,8 +544,9 @@ def is_gibberish(text: str) -> bool:
 def _lines(pages: dict[int, list[Segment]], *, height: float) -> list[Line]:
     """The lines of the pages without running heads (kept on the first page) and page numbers."""
     heads = Counter(
-        key for segments in pages.values() for key in {_head_key(one) for one in _edges_of(segments, height)}
+        key for segments in pages.values() for key in {_head_key(one.text) for one in _edges_of(segments, height)}
     )
+    later = [_head_key("\n".join(one.text for one in segments)) for nth, segments in pages.items() if nth]
     lines: list[Line] = []
     for nth, segments in pages.items():
         edge = set(map(id, _edges_of(segments, height)))
@@ -553,8 +554,9 @@ def _lines(pages: dict[int, list[Segment]], *, height: float) -> list[Line]:
             if id(segment) in edge:
                 if re.fullmatch(r"[-–— ]*(?:\d{1,4}|[ivxlc]{1,6})(?: ?(?:/|de|of) ?\d+)?[-–— .]*", segment.text):
                     continue
-                if nth and heads[_head_key(segment)] > 1:
+                if nth and heads[_head_key(segment.text)] > 1:
                     continue
+            running = id(segment) in edge and sum(_head_key(segment.text) in text for text in later) > 1
             box = None
             if segment.size:
                 box = Box(
@@ -573,6 +575,7 @@ def _lines(pages: dict[int, list[Segment]], *, height: float) -> list[Line]:
                     italic=segment.italic,
                     column=segment.column,
                     block=segment.block,
+                    running=running,
                 )
             )
     return lines
@@ -584,8 +587,8 @@ def _edges_of(segments: list[Segment], height: float) -> list[Segment]:
     return [segment for segment in segments if not 0.09 * height < segment.base < 0.91 * height]
 
 
-def _head_key(segment: Segment) -> str:
-    return re.sub(r"\d+|\b[ivxlc]+\b", "#", segment.text)
+def _head_key(text: str) -> str:
+    return re.sub(r"\d+|\b[ivxlc]+\b", "#", text)
 
 
 def _texts(reader: PdfReader, layout: Layout, *, chosen: list[int], count: int) -> str:
