@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from lycosa import Collection
 from lycosa.errors import UsageError
@@ -16,6 +19,7 @@ from lycosa.missions.documents.evidence.directory import Directory, Mention
 from lycosa.missions.documents.evidence.fusion import Fusion
 from lycosa.missions.documents.evidence.labels import find_label, find_subcategory, kind_of_words, parse_labels
 from lycosa.missions.documents.evidence.site_graph import SiteDocument, SiteGraph
+from lycosa.missions.documents.export.rows import row_of, write_rows
 from lycosa.missions.documents.model import (
     DocumentDescription,
     DocumentFacts,
@@ -45,6 +49,24 @@ def test_every_document_is_found(documents: dict[str, DocumentDescription]) -> N
     """Also one that is broken: it is there with its problem."""
     assert len(documents) == 9
     assert documents["/hidrologia/roto.pdf"].problem
+
+
+def test_a_document_that_ended_its_reader_stands_on_the_list(collection: Path) -> None:
+    """With what happened as its problem, and what the pages say of it; a page of HTML is no document."""
+    with closing(sqlite3.connect(collection / "crawl.db")) as database, database:
+        for path in ("/hidrologia/practica1.pdf", "/"):
+            found = database.execute("SELECT n FROM url WHERE url = ?", (SITE + path,)).fetchone()
+            database.execute("UPDATE extracted SET outcome = 'crash', records = 0 WHERE n = ?", found)
+            database.execute("DELETE FROM record WHERE n = ?", found)
+    with Collection(collection) as source, open_catalogue(source) as catalogue:
+        assert catalogue.count(unwanted=True) == 9
+        sheet = catalogue.document(f"{SITE}/hidrologia/practica1.pdf")
+    assert sheet is not None and sheet.format == "pdf" and sheet.fetched
+    assert "the process ended over it" in sheet.problem
+    assert sheet.linked_from
+    row = row_of(replace(sheet, title=None))
+    write_rows(iter([row]), out := io.StringIO(), form="table")
+    assert "it could not be read" in out.getvalue()
 
 
 def test_a_paper_has_its_header(documents: dict[str, DocumentDescription]) -> None:

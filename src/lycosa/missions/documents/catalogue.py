@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 
 import apsw
@@ -23,10 +24,12 @@ from lycosa.collection.records import RecordInfo
 from lycosa.config.mission_table import read_own
 from lycosa.derived.reading import reading
 from lycosa.derived.store import Derived, KeptValues, bring_up_to_date
+from lycosa.extract.messages import OUTCOMES
 from lycosa.missions.documents.decisions import Corrections, apply_corrections, read_corrections
 from lycosa.missions.documents.evidence.fusion import Fusion
 from lycosa.missions.documents.evidence.site_graph import SiteDocument, build_graph
-from lycosa.missions.documents.model import DocumentDescription, DocumentFacts, KnownPerson
+from lycosa.missions.documents.formats import format_by_mime
+from lycosa.missions.documents.model import DocumentDescription, DocumentFacts, Finding, KnownPerson
 from lycosa.missions.documents.settings import DocumentSettings
 
 _TABLES = """
@@ -40,6 +43,11 @@ CREATE TABLE authorship (
 ) WITHOUT ROWID;
 CREATE INDEX authorship_person ON authorship (person);
 """
+#: What was gathered and could not be read: it is no record.
+_SET_ASIDE = """
+SELECT pages.url, pages.mime, pages.fetched, pages.digest, extracted.outcome, extracted.error
+FROM extracted JOIN pages USING (n, round)
+WHERE quarry = 'documents' AND outcome <> 'done' AND outcome NOT IN ('strike', 'due') ORDER BY n"""
 CATALOGUE = Derived(
     name="documents.db",
     version=3,  # of the tables and of the rules of fusion
@@ -136,14 +144,16 @@ def state_of(collection: Collection) -> str:
     settings = read_own(collection.mission, "documents", DocumentSettings)
     counts = list(collection.rows("SELECT max(id), count(*) FROM record WHERE quarry = 'documents'"))
     pages = list(collection.rows("SELECT max(key), count(*) FROM link"))
-    parts = [msgspec.json.encode(settings), repr(counts).encode(), repr(pages).encode()]
+    aside = list(collection.rows(_SET_ASIDE))
+    parts = [msgspec.json.encode(settings), repr(counts).encode(), repr(pages).encode(), repr(aside).encode()]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def make_catalogue(collection: Collection, database: apsw.Connection) -> None:
     """Weigh everything anew: one pass over the documents to learn whom they name, one to describe them."""
     settings = read_own(collection.mission, "documents", DocumentSettings)
-    addresses: set[str] = set()
+    unread = list(_read_unread(collection))
+    addresses = {document.url for document in unread}
     for record in collection.records(kind="document", quarry="documents"):
         addresses.update(record.pages)
     with scratch() as store:
@@ -152,8 +162,9 @@ def make_catalogue(collection: Collection, database: apsw.Connection) -> None:
         fusion.learn_pages()
         for record in collection.records(kind="document", quarry="documents"):
             fusion.learn_document(_read(record))
-        for n, record in enumerate(collection.records(kind="document", quarry="documents"), 1):
-            _store(database, n, fusion, fusion.describe(_read(record)))
+        documents = map(_read, collection.records(kind="document", quarry="documents"))
+        for n, document in enumerate(chain(documents, unread), 1):
+            _store(database, n, fusion, fusion.describe(document))
         for entry in fusion.directory.entries:
             if entry.documents:
                 person = entry.freeze()
@@ -170,6 +181,15 @@ def _read(record: RecordInfo) -> SiteDocument:
         fetched=record.fetched.isoformat(timespec="seconds") if record.fetched else "",
         digest=record.digest,
     )
+
+
+def _read_unread(collection: Collection) -> Iterator[SiteDocument]:
+    """The documents over which their reader ended, each with that as its problem."""
+    for url, mime, fetched, digest, outcome, error in collection.rows(_SET_ASIDE):
+        if found := format_by_mime(mime, url):
+            why = f"it could not be read: {OUTCOMES.get(outcome, outcome)}{f' ({error[:300]})' if error else ''}"
+            facts = DocumentFacts(format=found, kind=Finding("other", 0.1), problem=why)
+            yield SiteDocument(url, facts, (url,), f"{fetched.replace(' ', 'T')}+00:00", digest)
 
 
 def _store(database: apsw.Connection, n: int, fusion: Fusion, description: DocumentDescription) -> None:

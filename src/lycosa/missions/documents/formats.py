@@ -25,12 +25,15 @@ _OLE = "application/x-ole-storage"
 
 def format_of(doc: Doc) -> str:
     """The format of a document; empty where it is none."""
-    if doc.kind == "pdf":
-        return "pdf"
-    if found := _BY_MIME.get(doc.mime):
+    return "pdf" if doc.kind == "pdf" else format_by_mime(doc.mime, doc.url)
+
+
+def format_by_mime(mime: str, url: str) -> str:
+    """The format of what was recognised as this type at this address; empty where it is no document."""
+    if found := _BY_MIME.get(mime):
         return found
-    if doc.mime == _OLE:
-        suffix = format_by_suffix(doc.url)
+    if mime == _OLE:
+        suffix = format_by_suffix(url)
         return suffix if suffix in ("doc", "ppt", "pps") else "doc"
     return ""
 

@@ -104,6 +104,8 @@ def write_rows(rows: Iterator[dict[str, Any]], out: TextIO, *, form: Format, raw
             count += 1
         return count
     columns = SHORT if form == "table" else COLUMNS
+    if form == "table":
+        rows = (row | {"title": row["title"] or row["problem"]} for row in rows)
     return write(([_cell(row[name]) for name in columns] for row in rows), columns, out, form=form, raw=raw)
 
 
