@@ -43,6 +43,7 @@ class Article(Struct):
     language: str = ""
     element: Element | None = None  # where the text stands
     left_out: tuple[Element, ...] = ()  # what stands there beside it
+    is_list: bool = False  # the page leads to others, and says little itself
 
 
 def read_article(tree: Document, *, url: str = "", language: str = "", today: datetime.date | None = None) -> Article:
@@ -63,6 +64,7 @@ def read_article(tree: Document, *, url: str = "", language: str = "", today: da
         language=page.language,
         element=found.element,
         left_out=found.left_out,
+        is_list=found.is_list and page.kind != "article",
     )
 
 
@@ -200,13 +202,7 @@ class _Page:
         )
         lives = [item for item in self._things if "LiveBlogPosting" in item.types]
         self.is_live = bool(lives) or tree.select_one('[itemtype*="LiveBlogPosting"]') is not None
-        entries = [entry for item in lives for entry in item.properties.get("liveBlogUpdate", ())]
-        #: The entries of a text told live, as structured data has them.
-        self.updates = [
-            _as_plain_text("\n".join((*entry.texts("headline")[:1], body)))
-            for entry in entries[:_MAX_ENTRIES]
-            if isinstance(entry, StructuredItem) and (body := entry.text("articleBody"))
-        ]
+        self.updates = _read_updates(lives)
         self._sites = {
             item.text("name")
             for item in things
@@ -217,6 +213,7 @@ class _Page:
             for name, values in item.properties.items():
                 self._meta.setdefault(name, []).extend(value for value in values if isinstance(value, str))
         self._sites |= set(self._meta.get("og:site_name", ()))
+        self.kind = next(iter(self._meta.get("og:type", ())), "")
         self.language = (language or self._find_language())[:35]
         self._heading = self._find_heading()
 
@@ -450,6 +447,16 @@ class _Page:
         if re.fullmatch(r"1\d{9}(?:\d{3})?", text):
             return datetime.datetime.fromtimestamp(int(text[:10]), datetime.UTC).date()
         return find_date(text[:200], language=self.language)
+
+
+def _read_updates(lives: list[StructuredItem]) -> list[str]:
+    """The entries of a text told live, as structured data has them."""
+    entries = [entry for item in lives for entry in item.properties.get("liveBlogUpdate", ())]
+    return [
+        _as_plain_text("\n".join((*entry.texts("headline")[:1], body)))
+        for entry in entries[:_MAX_ENTRIES]
+        if isinstance(entry, StructuredItem) and (body := entry.text("articleBody"))
+    ]
 
 
 def _persons(item: StructuredItem) -> list[str]:

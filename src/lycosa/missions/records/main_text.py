@@ -112,6 +112,8 @@ _LIVE = re.compile(
 )
 _ENTRIES = frozenset({"article", "div", "li", "section"})
 _LEAST_ENTRIES = 3
+#: A teaser of another page is shorter, and begins with a longer link.
+_MOST_TEASER, _SHORT_LINK = 1500, 12
 _TIMED = re.compile(r"\W*(?:[01]?\d|2[0-3])\s?[:.h]\s?[0-5]\d(?!\d)")
 _DIGIT = re.compile(r"\d")
 _LISTED = frozenset({"li", "td", "th", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6"})
@@ -154,6 +156,7 @@ class MainText(NamedTuple):
     text: str
     element: Element | None
     left_out: tuple[Element, ...] = ()  # the elements within that are no part of the text
+    is_list: bool = False  # a page of teasers or links
 
 
 class _Reader:
@@ -268,12 +271,15 @@ def read_main_text(tree: Document, *, is_live: bool = False) -> MainText:
     _sum_up(blocks, boxes)
     best = _prefer_marked(_choose(boxes, 0, len(boxes)), blocks, boxes)
     places = _clean(best, blocks, boxes)
-    if (entries := _find_entries(blocks, boxes, is_live=is_live)) > 0:
+    series = _find_series(boxes)
+    if (entries := _find_entries(series, blocks, boxes, is_live=is_live)) > 0:
         places = sorted({*places, *_clean(entries, blocks, boxes)})
         while not best <= entries < boxes[best].end:
             best = boxes[best].parent
     kept = [*_find_lead(boxes[best].first, blocks, boxes), *(blocks[place].text for place in places)]
-    if sum(map(len, kept)) < _LITTLE:
+    has_text = sum(map(len, kept)) >= _LITTLE
+    is_list = _is_list(series, best, has_text=has_text, blocks=blocks, boxes=boxes)
+    if not has_text:
         # A list, a catalogue, a front page: whatever stands in its main part.
         best = next((place for place, box in enumerate(boxes) if box.element.tag == "main" and not box.aside), 0)
         box = boxes[best]
@@ -283,32 +289,56 @@ def read_main_text(tree: Document, *, is_live: bool = False) -> MainText:
             if not boxes[blocks[place].box].aside and not blocks[place].is_beside
         ]
         kept = [blocks[place].text for place in places]
-    return MainText("\n".join(kept), boxes[best].element, tuple(_find_left_out(best, places, boxes)))
+    return MainText("\n".join(kept), boxes[best].element, tuple(_find_left_out(best, places, boxes)), is_list)
 
 
-def _find_entries(blocks: list[_Block], boxes: list[_Box], *, is_live: bool) -> int:
-    """The box that holds the entries of a text told live: several of one kind, not made of links; else 0.
+def _find_series(boxes: list[_Box]) -> list[list[_Box]]:
+    """Boxes of one kind side by side, where there are several, none of them more than all the others."""
+    series: dict[tuple[int, str, str], list[_Box]] = {}
+    for box in boxes:
+        if box.element.tag in _ENTRIES and not box.aside and box.chars:
+            kind = _joined(box.element.attrs.get("class")).partition(" ")[0]
+            series.setdefault((box.parent, box.element.tag, kind), []).append(box)
+    return [
+        entries
+        for entries in series.values()
+        if len(entries) >= _LEAST_ENTRIES and 2 * max(box.chars for box in entries) <= sum(box.chars for box in entries)
+    ]
+
+
+def _find_entries(series: list[list[_Box]], blocks: list[_Block], boxes: list[_Box], *, is_live: bool) -> int:
+    """The box that holds the entries of a text told live, of which few begin with a link; else 0.
 
     The page says that it is such a text, the names around the entries do, or each of them begins with its time.
     """
-    found: dict[tuple[int, str, str], list[_Box]] = {}
-    for box in boxes:
-        is_teaser = (
-            not box.chars or 2 * blocks[box.first].links > len(blocks[box.first].text) or 2 * box.links > box.chars
-        )
-        if box.element.tag in _ENTRIES and not box.aside and not is_teaser:
-            kind = _joined(box.element.attrs.get("class")).partition(" ")[0]
-            found.setdefault((box.parent, box.element.tag, kind), []).append(box)
     size: dict[int, int] = {}
-    for (parent, _, kind), entries in found.items():
-        chars = [entry.chars for entry in entries]
-        if len(entries) < _LEAST_ENTRIES or 2 * max(chars) > sum(chars):
-            continue
-        timed = sum(_TIMED.match(blocks[entry.first].text) is not None for entry in entries)
-        names = f"{kind} {_names_of(boxes[parent].element.attrs)}"
-        if is_live or timed > 0.7 * len(entries) or _LIVE.search(names):
-            size[parent] = sum(chars)
+    for entries in series:
+        starts = [blocks[entry.first] for entry in entries if 2 * entry.links <= entry.chars]
+        starts = [block for block in starts if 2 * block.links <= len(block.text)]
+        timed = sum(_TIMED.match(block.text) is not None for block in starts)
+        around = boxes[entries[0].parent]
+        names = f"{_names_of(entries[0].element.attrs)} {_names_of(around.element.attrs)}"
+        if len(starts) > len(entries) / 2 and (is_live or timed > 0.7 * len(entries) or _LIVE.search(names)):
+            size[entries[0].parent] = sum(entry.chars for entry in entries)
     return max(size, key=size.__getitem__, default=0)
+
+
+def _is_list(series: list[list[_Box]], best: int, *, has_text: bool, blocks: list[_Block], boxes: list[_Box]) -> bool:
+    """Whether a page, and its text, is made of teasers of others, or has no text and is made of links."""
+    shown = [block for block in blocks if not boxes[block.box].aside]
+    total = sum(len(block.text) for block in shown)
+    if not has_text:
+        return 2 * sum(block.links for block in shown) > total
+    text = boxes[best]
+    teasers = [
+        box
+        for entries in series
+        for box in entries
+        if box.chars < _MOST_TEASER
+        and any(block.links > max(_SHORT_LINK, len(block.text) / 2) for block in blocks[box.first : box.last][:4])
+    ]
+    inside = sum(box.chars for box in teasers if text.first <= box.first and box.last <= text.last)
+    return sum(box.chars for box in teasers) > 0.6 * total and inside > 0.6 * text.chars
 
 
 def _find_left_out(best: int, places: list[int], boxes: list[_Box]) -> Iterator[Element]:

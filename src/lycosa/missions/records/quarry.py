@@ -21,7 +21,7 @@ class Records(Quarry):
     """The quarry of records where no site is described: pages with a text of their own and a title are articles."""
 
     name = "records"
-    version = "1"
+    version = "2"
 
     def configured(self, settings: Mapping[str, Any]) -> Quarry:
         """The quarry of a description, where the settings have one."""
@@ -79,6 +79,8 @@ def _read_article(doc: Doc, **origin: str) -> Generator[Record, None, str]:
     found = read_article(doc.tree, url=doc.url, language=doc.language)
     if len(found.text) < _LEAST_CHARS:
         return f"a text below {_LEAST_CHARS} characters"
+    if found.is_list and not origin:
+        return "a list of other pages"
     if not found.title:
         return "no title"
     if not (found.date or found.authors):

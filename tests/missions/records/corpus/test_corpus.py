@@ -117,6 +117,26 @@ def test_paragraphs_that_a_site_repeats_are_dropped(folder: Path, tmp_path: Path
     assert not any(BOILERPLATE in file.read_text() for file in (tmp_path / "md/town.test").iterdir())
 
 
+def test_pages_that_list_others_are_left_out(tmp_path: Path) -> None:
+    """Teasers of articles, or links alone, however long; an article with related ones below it stays."""
+    parts = textwrap.wrap(ENGLISH, 140)
+    teasers = [
+        f'<div class="item"><h2><a href="/{n}">What became of bridge {n}</a></h2><p>{parts[n % 3]}</p></div>'
+        for n in range(9)
+    ]
+    links = "".join(f"<li><a href='/{n}'>The story of bridge {n}, with a long title</a></li>" for n in range(60))
+    pages = [
+        ("http://town.test/", "text/html", page("News", "Of 3 May 2021.", more="".join(teasers))),
+        ("http://town.test/all", "text/html", page("All", more=f"<ul>{links}</ul>")),
+        ("http://town.test/1", "text/html", page("Story", ENGLISH, more="".join(teasers[:3]))),
+    ]
+    folder = make_collection(tmp_path / "c", pages)
+    said = export(folder, tmp_path / "c.jsonl")
+    assert [each["url"] for each in read_lines(tmp_path / "c.jsonl")] == ["http://town.test/1"]
+    assert "2 list page" in said
+    assert "  no record  a list of other pages 2" in run("extract", "--quarry", "records", "-c", str(folder)).output
+
+
 def test_languages_and_words_choose_texts(folder: Path, tmp_path: Path) -> None:
     """Only what is in one of the languages, and long enough."""
     export(folder, tmp_path / "es.jsonl", "--language", "es,fr")

@@ -196,6 +196,9 @@ class _CorpusReader:
         record = self._scratch.record(asked.digest)
         if record is not None:
             page = _merge(page, record)
+        elif page.is_list:
+            self._scratch.dropped["list page"] += 1
+            return
         if self._languages and page.language not in self._languages:
             self._scratch.dropped["other language"] += 1
             return

@@ -75,6 +75,7 @@ class ReadPage(Struct):
     language: str = ""
     licence: str = ""
     runs: list[int] = []  # its fingerprint
+    is_list: bool = False  # a page of teasers or links
 
 
 class CorpusPages(Quarry):
@@ -119,6 +120,7 @@ def _read_html(doc: Doc, tree: Document) -> ReadPage:
         date=article.date,
         language=article.language,
         licence=licence,
+        is_list=article.is_list,
     )
 
 
