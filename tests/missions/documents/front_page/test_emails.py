@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lycosa.missions.documents.front_page.emails import find_emails
-from lycosa.missions.documents.front_page.people import mend_underscore
+from lycosa.missions.documents.front_page.people import mend_first_letter, mend_underscore
 from lycosa.missions.documents.names import fits_address
 
 
@@ -26,11 +26,40 @@ from lycosa.missions.documents.names import fits_address
         ("The course was held at uni.es last year", []),
         ("look at figure.two", []),
         ("we met at home. Dos", []),
+        ("ana·ruiz@cs·uni·es", ["ana.ruiz@cs.uni.es"]),
+        ("ana@uni.es·eva@uni.es", ["ana@uni.es", "eva@uni.es"]),
+        ("ana@uni.edueva@cs.dos.org", ["ana@uni.edu", "eva@cs.dos.org"]),
+        ("ana(at)uni.es, eva(at)uni.es", ["ana@uni.es", "eva@uni.es"]),
+        ("\\{ana,eva\\}@uni.es", ["ana@uni.es", "eva@uni.es"]),
+        ("fdk,rgray,rusg@uni.es", ["dk@uni.es", "rgray@uni.es", "rus@uni.es"]),
+        ("-ana, eva}@uni.es", ["ana@uni.es", "eva@uni.es"]),
     ],
 )
 def test_addresses_in_their_disguises(text: str, emails: list[str]) -> None:
     """Grouped, disguised and broken ones are found; those of publishers are not."""
     assert [address.email for address in find_emails(text)] == emails
+
+
+def test_names_tell_letters_from_braces() -> None:
+    """An f and a g around a group are braces of an old font, unless they are letters of names."""
+    found = find_emails("fred, meg@uni.edu", ["Fred Astor", "Meg Olsen"])
+    assert [address.email for address in found] == ["fred@uni.edu", "meg@uni.edu"]
+    found = find_emails("fana, evag@uni.edu", ["Ana Ruiz", "Eva Sanz"])
+    assert [address.email for address in found] == ["ana@uni.edu", "eva@uni.edu"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "names", "email"),
+    [
+        ("va.ruiz@uni.edu", ["Eva Ruiz"], "eva.ruiz@uni.edu"),
+        ("odriguez@uni.edu", ["Ana Rodriguez"], "rodriguez@uni.edu"),
+        ("lena@uni.edu", ["Elena Ruiz", "Lena Sanz"], "lena@uni.edu"),
+        ("aruiz@uni.edu", ["Ana Ruiz"], "aruiz@uni.edu"),
+    ],
+)
+def test_a_lost_first_letter_comes_back_with_the_name(printed: str, names: list[str], email: str) -> None:
+    """What is printed apart from its address."""
+    assert mend_first_letter(printed, names) == email
 
 
 def test_a_lost_underscore_comes_back_with_the_name() -> None:

@@ -182,6 +182,37 @@ def test_terms_of_the_text_and_institutions_are_no_authors() -> None:
     assert [person.name for person in facts.people] == ["Ana Ruiz", "Peter Smith"]
 
 
+def test_authors_in_groups_with_their_institutions() -> None:
+    """Names before a comma and an institution, groups between semicolons, over several lines."""
+    cover = cover_of(
+        "# Fast Storage for Small Things", "",
+        "Ana Ruiz, University of Granada; Peter Smith and Eva Sanz, Massachusetts Institute",
+        "of Technology; Ida Blom, Quorum", "", "https://conference.test/presentation",
+    )  # fmt: skip
+    facts = facts_of(cover)
+    assert [(person.name, person.affiliations) for person in facts.people] == [
+        ("Ana Ruiz", ("University of Granada",)),
+        ("Peter Smith", ("Massachusetts Institute of Technology",)),
+        ("Eva Sanz", ("Massachusetts Institute of Technology",)),
+        ("Ida Blom", ("Quorum",)),
+    ]
+
+
+@pytest.mark.parametrize("byline", ["By Maria Olsen on January 3, 2019", "por Maria Olsen, 12 de mayo de 2015"])
+def test_an_author_before_a_date(byline: str) -> None:
+    """The date of a text behind its author."""
+    page = [Words(100, 80, "A Note on Tables", 18, 1), Words(100, 110, byline), *lines_down(*[PROSE] * 30, y=140)]
+    assert [person.name for person in read_facts(make_pdf(page)).people] == ["Maria Olsen"]
+
+
+def test_the_name_of_a_journal_is_no_title() -> None:
+    """Though it is in the largest letters: its volume stands beside it or below."""
+    for x, y in ((60, 32), (400, 52)):
+        page = [Words(400, 30, "Astrophysics", 26, 1), Words(x, y, "A&A 587, A62 (2016)", 8), *article_page()]
+        pages = [page, lines_down(*[PROSE] * 30)]
+        assert read_facts(make_pdf(*pages)).titles[0].value == "Efficient Parsing of Dependency Structures in Practice"
+
+
 def test_the_navigation_of_slides_is_no_author() -> None:
     """What stands at the edge of the first slide and of others again."""
     parts = [

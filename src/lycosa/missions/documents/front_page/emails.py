@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+
+from lycosa.missions.documents.names import fits_address
 
 _LOCAL = r"[A-Za-z0-9][A-Za-z0-9._%+\-']{0,63}"
 _DOMAIN = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?){1,5}"
 _PLAIN = re.compile(rf"(?<![A-Za-z0-9._%+@-])({_LOCAL})\s?@\s?({_DOMAIN})")
-_GROUP = re.compile(rf"[{{\[(<]\s*([A-Za-z0-9._%+\-\s,;|/]{{3,300}}?)\s*[}}\])>]\s?@\s?({_DOMAIN})")
+_GROUP = re.compile(rf"[{{\[(<«]\s*([A-Za-z0-9._%+\-\s,;|/]{{3,300}}?)\s*[}}\])>»]\s?@\s?({_DOMAIN})")
+#: Braces that an old font prints as other signs: "fana,evag@", "-ana, eva}@".
+_ODD_GROUP = re.compile(
+    rf"(?<![\w.@])(?:f(?=[^{{}}@\n]*g\s?@)|-(?=[^@\n]*}}))((?:[\w.-]{{1,40}}\s?[,;]\s?){{1,12}}[\w.-]{{1,40}}?)\s?[g}}]\s?@\s?({_DOMAIN})"
+)
 _BARE_GROUP = re.compile(
     rf"(?:(?<=^)|(?<=[\n:]))\s*((?:[a-z0-9][a-z0-9._-]{{1,30}}\s?[,;|/]\s?){{1,8}}[a-z0-9][a-z0-9._-]{{1,30}})\s?@\s?({_DOMAIN})"
 )
@@ -41,6 +47,10 @@ _OFFICE = re.compile(
     r"postmaster|library|biblioteca|press|prensa|marketing|customer\w*|service|office|oficina|customerservice|"
     r"decanato|rectorado|registro)(?:[._-].*)?$"
 )
+#: Where an address ends and the next begins, without a blank.
+_GLUED = re.compile(
+    r"(@[\w.-]+\.(?:com|edu|org|net|gov|ac\.uk|es|de|fr|it|uk|pt|br|mx|ar|cl|ch|at|be|nl|se|jp|kr|cn|in|au|ca))(?=[A-Za-z][\w.-]*@)"
+)
 _STRANGERS = re.compile(r"(?:permission|reprint|suscrip|subscription|editorial office|customer service)", re.I)
 
 
@@ -53,13 +63,18 @@ class FoundAddress(Struct):
     how: str  # "printed", "grouped", "disguised"
 
 
-def find_emails(text: str) -> list[FoundAddress]:
-    """The addresses in a text in their order, each once; mail boxes of publishers and offices are left out."""
+def find_emails(text: str, names: Sequence[str] = ()) -> list[FoundAddress]:
+    """The addresses in a text in their order, each once; mail boxes of publishers and offices are left out.
+
+    The names beside them tell whether an f and a g around a group are braces or letters.
+    """
     text = mend_breaks(text)
     found: list[FoundAddress] = []
     taken: list[tuple[int, int]] = []
     for start, match, how in _matches(text):
         end = start + len(match[0])
+        if match.re is _ODD_GROUP and not _are_braces(match, names):
+            continue
         if any(start < high and low < end for low, high in taken):
             continue
         before = text[max(0, start - 90) : start]
@@ -84,14 +99,25 @@ def find_emails(text: str) -> list[FoundAddress]:
 def _matches(text: str) -> Iterator[tuple[int, re.Match[str], str]]:
     """Where addresses may stand, the surest ways of writing first."""
     if "@" in text:
-        for pattern, how in ((_GROUP, "grouped"), (_BARE_GROUP, "grouped"), (_PLAIN, "printed")):
+        for pattern, how in (
+            (_GROUP, "grouped"), (_ODD_GROUP, "grouped"), (_BARE_GROUP, "grouped"), (_PLAIN, "printed")
+        ):  # fmt: skip
             for match in pattern.finditer(text):
                 yield match.start(), match, how
     for sign in _AT_SIGN.finditer(text):
         start = max(0, sign.start() - 60)
-        window = _DISGUISED.search(text[start : sign.end() + 90])
-        if window:
+        for window in _DISGUISED.finditer(text[start : sign.end() + 90]):
             yield start + window.start(), window, "disguised"
+
+
+def _are_braces(match: re.Match[str], names: Sequence[str]) -> bool:
+    """Whether the signs around a group are braces: without them, no fewer of the addresses fit a name."""
+    whole = match[0].partition("@")[0]
+    fits = [
+        sum(max((fits_address(name, one) for name in names), default=0.0) for one in re.split(r"[\s,;]+", text))
+        for text in (match[1], whole)
+    ]
+    return whole[0] == "-" or fits[0] > fits[1] or fits[0] == fits[1] and " " not in whole
 
 
 def _domain(text: str, *, how: str) -> str:
@@ -117,6 +143,9 @@ def _is_disguise(match: re.Match[str], before: str, after: str) -> bool:
 
 def mend_breaks(text: str) -> str:
     """Text in which an address broken at a line's end is whole: "jan-", "niklas@x.de"; "ana@cs.", "uni.es"."""
+    text = text.replace("\\{", "{").replace("\\}", "}").replace("＠", "@")
+    text = re.sub(r"(?<![\w@·∙⋅.-])[\w.·∙⋅-]+@[\w.·∙⋅-]+(?![\w@])", lambda found: re.sub("[·∙⋅]", ".", found[0]), text)
+    text = _GLUED.sub(r"\1 ", text)
     text = re.sub(r"(?<=[\w.])-\n\s*(?=[\w.-]+\s?@)", "-", text)
     text = re.sub(r"(?<=@)\s*\n\s*(?=[\w-]+\.)|(?<=\w)\s*\n\s*(?=@[\w-]+\.)", "", text)
     text = re.sub(r"(@[\w-]+(?:\.[\w-]+)*)(?:(-)\n\s*|(\.)\n\s*)(?=[a-z][\w-]*\.?[a-z])", r"\1\2\3", text)

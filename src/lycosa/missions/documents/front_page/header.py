@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from lycosa.missions.documents.front_page.names import name_score, role_after, role_of, role_within, split_names
 from lycosa.missions.documents.front_page.people import (
@@ -20,6 +20,7 @@ from lycosa.missions.documents.front_page.people import (
     is_sentence,
     name_confidence,
     names_and_places,
+    names_in_groups,
     tidy_place,
 )
 from lycosa.missions.documents.front_page.vocabulary import (
@@ -70,6 +71,21 @@ def read_cover(pages: list[list[Line]], *, title: list[Line]) -> tuple[list[Name
             if one.role == "author" and not one.rule.startswith("label"):
                 one.role, one.score = "other", 0.3
     return people, reader.places
+
+
+def join_groups(lines: list[Line], chances: dict[int, dict[str, float]]) -> list[Line]:
+    """The lines with each block of authors in groups as one line: "Ana Ruiz, University of X; Eva Sanz," goes on."""
+    out: list[Line] = []
+    for line in lines:
+        last = out[-1] if out else None
+        if last is None or ";" not in last.text or CONTACT.search(line.text) or not _goes_on(line, last):
+            out.append(line)
+        elif last.page == line.page and names_in_groups(f"{last.text};")[0]:
+            out[-1] = structs.replace(last, text=join_lines([last.text, line.text]))
+            chances[id(out[-1])] = chances.get(id(last), {})
+        else:
+            out.append(line)
+    return out
 
 
 class _SeenLine(Struct):
@@ -154,7 +170,7 @@ class _HeaderReader:
         base = 0.45 + 0.5 * seen.author - (0.25 if seen.order < self._top else 0.0)
         role: Role = self._pending or "author"
         self.people += _named(names, role, seen.line, base=base, rule="line model", order=seen.order)
-        self.places += [Institution(tidy_place(one), seen.line, (), 0.75, seen.order) for one in rests]
+        self.places += [Institution(tidy_place(one), seen.line, marks, 0.75, seen.order) for one, marks in rests]
         self._broken = (-9, "") if rests else (seen.order, _broken_name(seen.text))
         return True
 
@@ -321,7 +337,7 @@ class _CoverReader:
         rule = f"label: {role}" if near else "name on the cover"
         base = 0.9 if near else 0.8 if self._is_first else 0.4
         self.people += _named(names, role, line, base=base, rule=rule, order=order)
-        self.places += [Institution(tidy_place(one), line, (), 0.7, order) for one in rests]
+        self.places += [Institution(tidy_place(one), line, marks, 0.7, order) for one, marks in rests]
         return True
 
     def _take_places(self, order: int, text: str, *, is_labelled: bool) -> None:

@@ -18,6 +18,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     DEGREE,
     INSTITUTION,
     KEYWORDS,
+    MONTH,
     REFERENCES,
     SECTION,
 )
@@ -29,12 +30,7 @@ MODEL_FILE = Path(__file__).with_name("lines.crfsuite")
 LINES_MAX = 90
 LABELS = ("title", "author", "affiliation", "email", "abstract", "keyword", "date", "note", "body")
 
-_DATE = re.compile(
-    r"\b(?:(?:19|20)\d\d|january|february|march|april|june|july|august|september|october|november|december|enero|"
-    r"febrero|"
-    r"marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|janeiro|fevereiro|maio|junho|julho|"
-    r"setembro|outubro|novembro|dezembro)\b"
-)
+_DATE = re.compile(rf"\b(?:(?:19|20)\d\d|{MONTH})\b")
 _SERIAL = re.compile(r"\b(?:doi|issn|isbn|vol|volume|no|pp|pages?|arxiv|journal|revista|proceedings|issue|numero)\b")
 _NOTICE = re.compile(
     r"\b(?:copyright|rights reserved|license|licencia|licenca|permission|received|accepted|recibido|aceptado|recebido|"

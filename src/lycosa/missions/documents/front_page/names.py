@@ -10,6 +10,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     GIVEN_NAMES,
     HONORIFIC,
     INSTITUTION,
+    MONTH,
     NOT_NAMES,
     PARTICLES,
     alternatives,
@@ -26,6 +27,11 @@ MARK = re.compile(
 _DIGITS_AFTER = re.compile(r"(?<=[^\W\d_])\.?\s?\d{1,2}(?:\s?,\s?\d{1,2})*(?=[\s,;\x00]|$)")
 _AND = r"(?:and|AND|y|Y|e|u|et|und|i)"
 _BY = re.compile(r"^\s*(?:by|por|autor(?:es|as?)?|authors?|presentado por|presenta)\s*:?\s+(?=\S)", re.I)
+#: The date of a text behind its author: "by Ana Ruiz on May 3, 2019".
+_DATE_BEHIND = re.compile(
+    r"(?:\s+(?:on|am|el|em|le|il)|\s*[,|(–—-])\s+(?:\w+, )?"
+    rf"(?=(?:\d{{1,2}}\S{{0,2}} (?:de )?)?{MONTH}\b.*\d{{4}}|[\d./-]{{8,10}}\W*$).*$"
+)
 _SEPARATOR = re.compile(rf"\s*(?:[,;·•|]+(?:\s*{_AND}\s+|\s*&)?|\s[–—-]\s|\s{_AND}\s|&|^{_AND}\s)\s*")
 MEMBERSHIP = re.compile(r",?\s*(?:(?:Senior|Student|Life|Graduate Student) )?(?:Member|Fellow), (?:IEEE|ACM|AAAI|OSA)")
 _NO_LETTER = re.compile(r"[\d@/\\=+<>{}\[\]()?¿!¡:\"“”²³¹]")
@@ -157,6 +163,8 @@ def tidy_name(text: str) -> str:
 def split_names(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """The names in a line of authors, each with the marks that stand at it; what is no name is left out."""
     text = _BY.sub("", MEMBERSHIP.sub("", text))
+    dated = _DATE_BEHIND.search(fold_in_place(text))
+    text = text[: dated.start()] if dated else text
     if ";" in text and "," in text:  # "Ruiz, Ana M.; Sanz, Eva"
         return [found for part in text.split(";") for found in split_names(part)]
     found: list[tuple[str, tuple[str, ...]]] = []

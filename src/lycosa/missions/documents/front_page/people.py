@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import takewhile
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     PARTICLES,
 )
 from lycosa.missions.documents.model import Role
+from lycosa.missions.documents.names import fits_address
 from lycosa.missions.documents.reading.layout import Line, plain
 from lycosa.text.fold import fold
 
@@ -169,13 +171,34 @@ _ADDRESSES = re.compile(
 )
 
 
-def names_and_places(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[str]]:
+_Marked = tuple[str, tuple[str, ...]]
+
+
+def names_in_groups(text: str) -> tuple[list[_Marked], list[_Marked]]:
+    """The names and institutions of a line of groups, tied by marks: "Ana Ruiz and Eva Sanz, MIT; Ida Bo, Y"."""
+    names: list[_Marked] = []
+    places: list[_Marked] = []
+    for nth, part in enumerate(text.split(";")):
+        pieces = re.split(r"\s*,\s*(?:and\s+|&\s*)?|\s+and\s+", part.strip(" ."))
+        people = list(takewhile(lambda piece: name_score(tidy_name(piece)) > 0.4, pieces))
+        place = part[part.find(people[-1]) + len(people[-1]) :].strip(" ,.") if people else ""
+        if people and len(place) > 2:
+            names += [(tidy_name(piece), (f";{nth}",)) for piece in people]
+            places.append((place, (f";{nth}",)))
+    surely = len(places) > 1 or bool(places) and text.rstrip().endswith(";")
+    return (names, places) if surely and INSTITUTION.search(fold(" ".join(place for place, _ in places))) else ([], [])
+
+
+def names_and_places(text: str) -> tuple[list[_Marked], list[_Marked]]:
     """The names of a line that is made of names, and what follows the last of them: "Ana Pérez (Universidad de X)"."""
-    text = MEMBERSHIP.sub("", _ADDRESSES.sub(" ", text)).strip(" |,;·<>")
+    text = MEMBERSHIP.sub("", _ADDRESSES.sub(" ", text)).strip(" |,·<>")
+    if ";" in text and (groups := names_in_groups(text))[0]:
+        return groups
+    text = text.strip(" ;")
     inner = re.match(r"^([^()]{4,60})\s*\(([^()]{2,80})\)\s*$", text)
     if inner and name_score(tidy_name(inner[1])) > 0.5:
         rest = [inner[2]] if INSTITUTION.search(fold(inner[2])) or inner[2].isupper() else []
-        return [(tidy_name(inner[1]), ())], rest
+        return [(tidy_name(inner[1]), ())], [(one, ()) for one in rest]
     names = split_names(text)
     if not names:
         return [], []
@@ -187,7 +210,7 @@ def names_and_places(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], list
     first = text.split(",", 1)
     sure = name_score(tidy_name(first[0])) > (0.5 if first[0].isupper() else 0.8)  # not "Menlo Park, University of X"
     if len(first) == 2 and sure and INSTITUTION.search(fold(first[1])):
-        return split_names(first[0]), [first[1].strip()]
+        return split_names(first[0]), [(first[1].strip(), ())]
     return [], []
 
 
@@ -202,6 +225,8 @@ def is_place(place: Institution) -> bool:
         return False
     if NO_PLACE_LABEL.match(folded) or CUT.search(folded):
         return False
+    if any(mark.startswith(";") for mark in place.marks):
+        return True
     near = bool(place.marks) or bool(ADDRESS.search(folded)) or "," in folded
     return (
         bool(INSTITUTION.search(folded))
@@ -281,4 +306,18 @@ def mend_underscore(text: str, email: str, people: Sequence[str]) -> str:
         first = [word for word in words if word == found[1] or len(found[1]) > 2 and word.startswith(found[1])]
         if first and any(word.startswith(local) for word in words if word != first[0]):
             return f"{found[1]}_{local}@{domain}"
+    return email
+
+
+def mend_first_letter(email: str, people: Sequence[str]) -> str:
+    """An address whose first letter was printed apart and so lost: "va.ruiz@x.edu" beside Eva Ruiz."""
+    local, _, domain = email.partition("@")
+    joined = re.sub(r"[._-]", "", local)
+    if len(joined) < 4 or any(fits_address(name, email) > 0.9 for name in people):
+        return email
+    parts = [fold(name).replace(".", " ").split() for name in people]
+    for words in () if any(joined in words for words in parts) else parts:
+        wholes = [words[0] + words[-1], words[-1] + words[0], *words]
+        if whole := next((whole for whole in wholes if len(whole) > 4 and whole[1:] == joined), ""):
+            return f"{whole[0]}{email}"
     return email

@@ -9,7 +9,7 @@ from msgspec import structs
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.front_page.emails import find_emails
-from lycosa.missions.documents.front_page.header import read_cover, read_details, read_header
+from lycosa.missions.documents.front_page.header import join_groups, read_cover, read_details, read_header
 from lycosa.missions.documents.front_page.kinds import identify_language, recognise_kind
 from lycosa.missions.documents.front_page.line_model import label_lines
 from lycosa.missions.documents.front_page.matter import DOI, find_abstract, find_keywords, find_references, find_rights
@@ -18,6 +18,7 @@ from lycosa.missions.documents.front_page.people import (
     Institution,
     Named,
     find_orcids,
+    mend_first_letter,
     mend_underscore,
     once,
     same_person,
@@ -29,7 +30,7 @@ from lycosa.missions.documents.front_page.titles import TitleCandidate, find_tit
 from lycosa.missions.documents.front_page.vocabulary import SECTION
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
 from lycosa.missions.documents.names import fits_address, share_addresses
-from lycosa.missions.documents.reading.layout import Layout, Line, plain
+from lycosa.missions.documents.reading.layout import RAISED, Layout, Line, plain
 from lycosa.missions.documents.reading.reading import read_layout
 from lycosa.text.fold import fold
 
@@ -38,6 +39,7 @@ LINE_CHARS_MAX = 1000  # no printed line has more: what does is hostile, or a pa
 #: Kinds that have an abstract, also without a heading.
 _WITH_ABSTRACT = ("article", "report", "thesis", "proposal")
 COVER_WORDS = 150  # a first page with fewer is a cover
+_RAISED_MARKS = re.compile(rf"{RAISED}[\d,*†‡§¶]*")  # at an address, of what it belongs to
 EARLY_PAGES = 9  # in which abstract and keywords are looked for
 
 
@@ -124,8 +126,9 @@ def _people_and_places(
 ) -> tuple[list[Named], list[Institution]]:
     lines = [line for line in front.lines if not line.running]
     if front.is_cover:
-        return read_cover(_cover_pages(layout), title=title)
-    people, places = read_header(lines, title=title, chances=front.chances, levels=kind != "article")
+        return read_cover([join_groups(page, {}) for page in _cover_pages(layout)], title=title)
+    chances = dict(front.chances)
+    people, places = read_header(join_groups(lines, chances), title=title, chances=chances, levels=kind != "article")
     return people, places + read_details([line for line in layout.lines if line.page > layout.opening])
 
 
@@ -258,9 +261,9 @@ def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
         if line.page < opening + 3 or line.page > layout.page_count - 2:
             pages.setdefault(line.page, []).append(line)
     for page, lines in pages.items():
-        text = "\n".join(plain(line.text) for line in lines)
-        for address in find_emails(text):
-            email = mend_underscore(text, address.email, names)
+        text = "\n".join(_RAISED_MARKS.sub(" ", line.text) for line in lines)
+        for address in find_emails(text, names):
+            email = mend_first_letter(mend_underscore(text, address.email, names), names)
             sign = address.quote.replace("\n", "")[-12:].lower()
             line = next((line for line in lines if sign in line.text.replace(" ", "").lower()), lines[0])
             fits = max((fits_address(name, email) for name in names), default=0.0)

@@ -21,6 +21,11 @@ _FURNITURE = re.compile(
     r"^(?:revista|journal|proceedings|actas|transactions|annals|anales|boletin|bulletin|cuadernos|letters in|"
     r"advances in|international journal)\b"
 )
+#: How a journal numbers an article.
+_VOLUME = re.compile(
+    r"\bvol(?:ume|\.)? ?\d|\bdoi\b|\bissn\b|\b\w{1,10},? \d+, \w?\d+(?:[-–]\d+)? \((?:19|20)\d\d\)|"
+    r"\(\d+\),? ?\d+[-–]\d+"
+)
 _LABELLED = re.compile(r"^(?:t[ií]tulo|title)(?: (?:del?|of|da|do|the) ?(?:la )?\w+){0,2}\s?:\s*(\S.{7,})$", re.I)
 _COLLECTED = re.compile(
     r"^\W*(?:coordinador[ae]?s?|coord(?:s|\.)|editor[ae]?s?|eds?\.|compilador[ae]?s?|comps?\.|organizador[ae]?s?|"
@@ -87,17 +92,31 @@ def find_titles(layout: Layout, *, weights: dict[int, float]) -> list[TitleCandi
     known = layout.text[:20_000].lower()
     embedded = embedded_title(layout)
     found: list[TitleCandidate] = []
-    for group in _groups(lines):
+    groups = _groups(lines)
+    for nth, group in enumerate(groups):
         page = pages[group[0].page]
         text = tidy_title(join_lines([line.text for line in group], known=known))
         found.append(_candidate(group, text, page, embedded=embedded))
         found[-1].score += _score_page(group, page, weights=weights)
+        found[-1].score -= 3.0 if _is_masthead(text, group, groups[max(0, nth - 4) : nth + 4]) else 0.0
     found += _embedded_in_text(embedded, lines, known=found)
     found.sort(key=lambda one: -one.score)
     if found:
         _prefer_first(found)
         _extend(found, cover=any(page.after_cover for page in pages.values()))
     return found[:6]
+
+
+def _is_masthead(text: str, group: list[Line], others: list[list[Line]]) -> bool:
+    """Whether a word or three are the name of a journal: its volume or its numbers stand just below, or beside."""
+    if len(text.split()) > 3 or group[0].box is None or group[-1].box is None:
+        return False
+    top, foot = group[0].box.top, group[-1].box.bottom
+    for line in (line for other in others if other is not group for line in other):
+        below = line.box is not None and top - (20 if line.column != group[0].column else 0) < line.box.top < foot + 30
+        if below and line.page == group[0].page and _VOLUME.search(fold(line.text)):
+            return True
+    return False
 
 
 def _pages(layout: Layout, lines: list[Line]) -> dict[int, _Page]:

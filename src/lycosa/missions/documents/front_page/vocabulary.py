@@ -157,6 +157,12 @@ HONORIFIC = re.compile(
     r"mrs|drs)\.?ª?|(?:ma|ms|d)\.(?=\s+[^\W\d_]{3,}\s+[^\W\d_]{3,}))(?=[\s,)]|$)(?:\s*(?=\S))?",
     re.I,
 )
+MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|enero|febrero|marzo|abril|"
+    r"mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|janeiro|fevereiro|marco|maio|junho|julho|setembro|"
+    r"outubro|novembro|dezembro|januar|februar|marz|mai|juni|juli|oktober|dezember|janvier|fevrier|mars|avril|juin|juillet|"
+    r"aout|septembre|octobre|novembre|decembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre)"
+)
 #: What stands beside the names of those who direct a work, on their line or on the next.
 TEACHER = re.compile(
     r"\b(?:prof\w*|dr[ae]?|doctora?|ph\.? ?d|catedratic\w+|docent\w*|dozent\w*|lecturer|habil|δρ|(?:\w+ )?καθηγητ\w+|"
