@@ -10,7 +10,7 @@ import pytest
 from support.looked_at_web import make_looked_at
 from support.serve_client import ServeClient, serving
 
-from lycosa.graph.properties import NodeTable, PropertyGraph, RelationTable
+from lycosa.graph.properties import ColumnType, NodeTable, PropertyGraph, RelationTable
 from lycosa.serve.graph_data import lay_out, read_property_graph
 
 
@@ -89,6 +89,21 @@ def test_a_missions_graph_is_cut_to_what_was_asked_for() -> None:
     assert [node.label for node in part.nodes[:2]] == ["Ana 3", "Rivers"] and len(part.edges) == 8
     part = read_property_graph(graph, start="", kinds=frozenset({"Author"}), limit=100)
     assert {node.kind for node in part.nodes} == {"Author"} and part.edges == []
+
+
+def test_what_was_hunted_comes_before_the_pages_around_it() -> None:
+    """However many links pages have among each other; those that lead to it come before the others."""
+    key: dict[str, ColumnType] = {"key": "STRING"}
+    pages = NodeTable("Html", key, lambda: iter([(f"h{n}",) for n in range(460)]), is_around=True)
+    papers = NodeTable("Pdf", key, lambda: iter([(f"p{n}",) for n in range(9)]))
+    links = RelationTable(
+        "Links", "Html", "Html", {}, lambda: ((f"h{n}", f"h{m}") for n in range(460) for m in range(460))
+    )
+    gathered = RelationTable("Links", "Html", "Pdf", {}, lambda: iter([(f"h{50 + n}", f"p{n}") for n in range(5)]))
+    graph = PropertyGraph((pages, papers), (links, gathered), "1")
+    part = read_property_graph(graph, start="", kinds=frozenset(), limit=14)
+    assert {node.key for node in part.nodes} == {f"Pdf:p{n}" for n in range(9)} | {f"Html:h{50 + n}" for n in range(5)}
+    assert part.is_cut
 
 
 def test_the_table_tells_what_the_drawing_shows(client: ServeClient) -> None:

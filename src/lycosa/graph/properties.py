@@ -24,6 +24,7 @@ class NodeTable(Struct, frozen=True):
     label: str
     columns: Mapping[str, ColumnType]
     rows: Callable[[], Iterator[GraphRow]]
+    is_around: bool = False  # not hunted, but where the others were found: pages
 
 
 class RelationTable(Struct, frozen=True):

@@ -361,10 +361,14 @@ def domain_of(host: str) -> str:
 
 
 def read_property_graph(graph: PropertyGraph, *, start: str, kinds: frozenset[str], limit: int) -> GraphPart:
-    """Nodes of a mission's graph: those around a start, or those with most relations; of some kinds, or all."""
+    """Nodes of a mission's graph: those around a start, or those with most relations; of some kinds, or all.
+
+    What was hunted comes first, then the pages that it was found on, those next to it before others.
+    """
+    around = {table.label for table in graph.nodes if table.is_around}
     near: dict[tuple[str, str], list[tuple[tuple[str, str], str]]] = {}
     looked_at, is_cut = 0, False
-    for relation in graph.relations:
+    for relation in sorted(graph.relations, key=lambda each: {each.source, each.target} <= around):
         if kinds and not {relation.source, relation.target} <= kinds:
             continue
         for row in relation.rows():
@@ -376,7 +380,8 @@ def read_property_graph(graph: PropertyGraph, *, start: str, kinds: frozenset[st
             near.setdefault(ends[0], []).append((ends[1], relation.type))
             near.setdefault(ends[1], [])
     labels, found = _labels(graph, kinds, start)
-    for key in islice((key for key in labels if key not in near), limit):
+    alone = sorted((key for key in labels if key not in near), key=lambda key: key[0] in around)
+    for key in alone[:limit]:
         near[key] = []
     chosen: dict[tuple[str, str], int] = {}
     if start:
@@ -385,7 +390,10 @@ def read_property_graph(graph: PropertyGraph, *, start: str, kinds: frozenset[st
         degrees: Counter[tuple[str, str]] = Counter({key: len(others) for key, others in near.items()})
         for others in near.values():
             degrees.update(other for other, _ in others)
-        for key, _ in degrees.most_common(limit):
+        best = [key for key, _ in degrees.most_common()]
+        hunted = {key for key in best if key[0] not in around}
+        beside = {key for key in best if not hunted.isdisjoint(other for other, _ in near[key])}
+        for key in sorted(best, key=lambda key: (key not in hunted, key not in beside))[:limit]:
             chosen[key] = len(chosen)
         is_cut |= len(degrees) > limit
     edges = [

@@ -51,7 +51,7 @@ def _make_graph(collection: Collection, catalogue: Catalogue) -> PropertyGraph:
     source = _Graph(collection, catalogue)
     return PropertyGraph(
         nodes=(
-            NodeTable("Html", _HTML, source.pages),  # type: ignore[arg-type]
+            NodeTable("Html", _HTML, source.pages, is_around=True),  # type: ignore[arg-type]
             NodeTable("Pdf", _PDF, source.documents),  # type: ignore[arg-type]
             NodeTable("Author", _AUTHOR, source.authors),  # type: ignore[arg-type]
             NodeTable("Affiliation", _AFFILIATION, source.affiliations),  # type: ignore[arg-type]

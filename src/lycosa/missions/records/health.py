@@ -154,6 +154,7 @@ def tell_drops(drops: Iterable[FieldDrop]) -> list[str]:
 
 def measure_health(store: RecordStore, collection: Collection | None = None) -> list[FieldHealth]:
     """Every field with its shares over time; with the collection also leaf pages that never had a record."""
+    kinds = set(store.own_kinds())
     steps: dict[tuple[str, str], list[tuple[int, str, int]]] = {}
     unfound = Counter[tuple[str, int, str]]() if collection is None else _count_unfound(store, collection)
     for kind, area, round_, version, pages, _ in store.rows(_STEPS):
@@ -173,6 +174,7 @@ def measure_health(store: RecordStore, collection: Collection | None = None) -> 
             ),
         )
         for (kind, area, field), found in shares.items()
+        if kind in kinds
     ]
 
 

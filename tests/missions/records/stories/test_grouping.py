@@ -70,6 +70,17 @@ def test_the_title_does_not_depend_on_which_answer_came_first(tmp_path: Path) ->
     assert titles.pop()[0] == "Spanish town under water"
 
 
+def test_stories_of_an_earlier_version_are_made_anew(tmp_path: Path) -> None:
+    """They had what other missions found; collections without that keep theirs."""
+    with filled_store(tmp_path, FLOOD) as store:
+        refresh_stories(store)
+        for others, read in ((0, 0), (1, len(FLOOD) - 1)):
+            store.connection.execute("UPDATE record SET quarry = 'documents' WHERE id <= ?", (others,))
+            store.connection.execute("UPDATE package SET version = 1 WHERE name = 'stories'")
+            assert refresh_stories(store) == read
+        assert find_groups(store) == {FLOOD_URLS - {FLOOD[0].url}}
+
+
 def test_the_column_of_every_day_is_no_story(tmp_path: Path) -> None:
     """The forecast of one paper under one title is another each day, though its text is the same."""
     days = [article(f"http://p.example/{n}", f"Weather on {n} March", WEATHER, f"2024-03-0{n}") for n in range(1, 6)]

@@ -15,6 +15,9 @@ from support.held_processes import held_processes
 from support.make_collection import make_collection
 from support.serve_client import ServeClient, serving
 
+from lycosa.missions.records.database import NewRecord, open_store
+from lycosa.missions.records.stories import refresh_stories
+
 PRESS, SHOP = "/c/press/m/records", "/c/shop/m/records"
 
 
@@ -44,6 +47,28 @@ def test_records_are_listed_by_facets_words_and_columns(client: ServeClient) -> 
     assert [row[0] for row in tools["rows"]] == [row["values"][0] for row in tools["records"]]
     assert client.get(f"{SHOP}/?sort=%40rules").status == 400
     assert client.get(f"{SHOP}/?sort=no%22such%27field").status == 200
+
+
+def test_what_other_missions_found_stands_on_their_pages(served: Path, tmp_path: Path) -> None:
+    """Neither the list nor stories, health and the report have their records; queries have all."""
+    layer = {"name": "Rivers", "text": "The rivers of the plain, drawn to scale by the office. " * 20, "title": "Ebro"}
+    with open_store(served / "press") as store:
+        records = (NewRecord(kind="layer", url=f"http://{n}.test/", data=layer, quarry="geo") for n in range(5))
+        store.put(records, at=1.0)
+        key = (2, "1", "layer", "0.test")
+        store.connection.execute("INSERT INTO health VALUES (?, ?, ?, ?, 5, 1.0)", key)
+        store.connection.execute("INSERT INTO field_health VALUES (?, ?, ?, ?, 'name', 5)", key)
+    with serving(served) as client:
+        assert client.get(f"{PRESS}/index.json").json["whole"] == 10
+        assert {row["kind"] for row in client.get(f"{PRESS}/index.json?sort=changed").json["records"]} == {"article"}
+        assert {each["kind"] for each in client.get(f"{PRESS}/health.json").json["fields"]} == {"article"}
+    with open_store(served / "press") as store:
+        refresh_stories(store)
+        sql = "SELECT count(*) FROM story_member JOIN record ON record.id = record WHERE quarry = 'geo'"
+        assert store.connection.execute(sql).get == 0 and len(list(store.records("layer"))) == 5
+    file = tmp_path / "report.html"
+    assert run("report", "records", "-c", str(served / "press"), "-o", str(file)).code == 0
+    assert "layer" not in file.read_text()
 
 
 @pytest.mark.parametrize("sort", ["changed", "-changed", "url", "-title", "found", "-found", "section", "-place"])

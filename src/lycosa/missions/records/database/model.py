@@ -201,6 +201,7 @@ CREATE TABLE record (
 );
 CREATE INDEX record_page ON record (page, kind, key);
 CREATE INDEX record_kind ON record (kind, changed_at);
+CREATE INDEX record_quarry ON record (kind, quarry);
 -- What a record held after each change; without data it was gone. `current` is its newest version with data.
 CREATE TABLE version (
     id INTEGER PRIMARY KEY AUTOINCREMENT, record INTEGER NOT NULL, number INTEGER NOT NULL, what TEXT NOT NULL,

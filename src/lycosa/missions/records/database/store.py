@@ -13,6 +13,7 @@ import msgspec
 
 from lycosa import clock
 from lycosa.collection.collection import Collection
+from lycosa.config import mission_table
 from lycosa.derived.store import write_transaction
 from lycosa.errors import CollectionError
 from lycosa.missions.api import RecordHistory
@@ -47,6 +48,8 @@ SELECT version.id AS change, version.what, version.cause, version.at, version.ro
        {", ".join(f"known_records.{name.strip()}" for name in _COLUMNS.split(","))}
 FROM version JOIN known_records ON known_records.id = version.record WHERE version.id > ?
 ORDER BY version.id"""
+#: Records that no other mission shows as its own; bind `quarries_of_others`.
+OWN = "quarry NOT IN (SELECT value FROM json_each(?))"
 _SHOWN_RECORDS = 50  # of an address
 _SHOWN_VERSIONS = 200
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -129,6 +132,11 @@ class RecordStore:
         sql = f"SELECT {_COLUMNS} FROM known_records WHERE {' AND '.join(conditions)} ORDER BY id"
         for row in self.rows(sql, bound):
             yield self._record(row)
+
+    def own_kinds(self) -> list[str]:
+        """The kinds of records that are not another mission's to show."""
+        sql = f"SELECT DISTINCT kind FROM record WHERE {OWN} ORDER BY kind"
+        return [kind for (kind,) in self.rows(sql, (quarries_of_others(),))]
 
     def record(self, number: int) -> StoredRecord | None:
         """One record, or None."""
@@ -230,6 +238,11 @@ class RecordStore:
         found["gone"] = bool(found["gone"])
         rules = _rules_of(self.description(found["rules_version"]), found["kind"], found["category"], data)
         return StoredRecord(rules=rules, **found)
+
+
+def quarries_of_others() -> str:
+    """The quarries whose records other missions show, as JSON."""
+    return msgspec.json.encode([name for name in mission_table.names() if name != "records"]).decode()
 
 
 def open_store(collection: Collection | Path, *, refresh: bool = True) -> RecordStore:

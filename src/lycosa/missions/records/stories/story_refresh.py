@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.missions.records.database import RecordStore, StoredRecord
+from lycosa.missions.records.database.store import OWN, quarries_of_others
 from lycosa.missions.records.field_roles import Roles, read_roles
 from lycosa.missions.records.stories.features import (
     FeatureFrequencies,
@@ -37,7 +38,14 @@ from lycosa.missions.records.stories.grouping import (
 from lycosa.text.fingerprint import hash_text, make_fingerprint
 from lycosa.text.fold import fold
 
-VERSION = 1
+VERSION = 2
+#: Stories once had what other missions found: then all are made anew.
+_UPGRADES = {
+    1: "".join(
+        f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM record WHERE quarry IN ('geo', 'xml', 'documents'));"
+        for table in ("story_member", "story_text", "story_key", "story_state")
+    )
+}
 TABLES = """
 -- The story of each record, and why: the member that it is like, and the reason as JSON.
 CREATE TABLE story_member (
@@ -74,7 +82,7 @@ def ensure_tables(store: RecordStore) -> bool:
     """Make the tables of stories; whether they are there, which in a folder that is only read they may not be."""
     if store.connection.readonly("main"):
         return bool(store.connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'story_member'").get)
-    store.ensure("stories", VERSION, TABLES)
+    store.ensure("stories", VERSION, TABLES, upgrades=_UPGRADES)
     return True
 
 
@@ -128,9 +136,10 @@ class _Refresh:
         while (cursor := int(self._state("cursor") or 0)) < last:
             sql = "SELECT max(id) FROM (SELECT id FROM version WHERE id > ? ORDER BY id LIMIT ?)"
             until = int(self._database.execute(sql, (cursor, _PORTION)).get or last)
-            where = "id IN (SELECT record FROM version WHERE id > ? AND id <= ?)"
+            where = f"id IN (SELECT record FROM version WHERE id > ? AND id <= ?) AND {OWN}"
+            values = (cursor, until, quarries_of_others())
             with self._store.transaction():
-                for record in self._store.records(gone=True, where=where, values=(cursor, until)):
+                for record in self._store.records(gone=True, where=where, values=values):
                     self._read(record)
                     count += 1
                 self._keep("cursor", until)

@@ -44,7 +44,9 @@ _FIXED = {
 }  # fmt: skip
 _KNOWN = ("kind", "url", "host", "range", "versions", "first_at", "changed_at", "fetched_at", "gone")
 _TIMES = {"first": "first_at", "changed": "changed_at", "fetched": "fetched_at"}
-_CELLS = "(SELECT id, kind, host, range, iif(gone, 'gone', 'there') AS state, count FROM list_cell)"
+_CELLS = (
+    "(SELECT id, kind, host, range, iif(gone, 'gone', 'there') AS state, count FROM list_cell WHERE kind IN own_kind)"
+)
 _RECORD = """
 SELECT kind, url, host, range, number, first_at, changed_at, fetched_at, gone, data FROM known_records WHERE id = ?"""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -68,7 +70,7 @@ class RecordQuery(TableQuery):
     """Records: counted by the cells of their lists, sorted by what they hold."""
 
     def _count_whole(self) -> int:
-        return int(self.db.execute("SELECT total(count) FROM list_cell").get)
+        return int(self.db.execute(f"SELECT total(count) FROM {_CELLS}").get)
 
     def _make_counted(self) -> None:
         if not self.choice.words:
@@ -84,7 +86,8 @@ class RecordQuery(TableQuery):
 
     def _fit_single(self) -> Bound:
         where, values = self._fit_facets("")
-        return (f"item.cell IN (SELECT id FROM {_CELLS} WHERE {where})", values) if values else ("1", [])
+        has_others = self.db.execute("SELECT EXISTS (SELECT 1 FROM list_cell WHERE kind NOT IN own_kind)").get
+        return (f"item.cell IN (SELECT id FROM {_CELLS} WHERE {where})", values) if values or has_others else ("1", [])
 
     def _fit_words(self) -> Bound:
         """The index has the words, and marks between them are looked for in the records."""
@@ -228,6 +231,12 @@ class RecordQuery(TableQuery):
         return rows, entries
 
 
+def _prepare_records(store: RecordStore) -> None:
+    has_lists(store)
+    store.connection.execute("CREATE TEMP TABLE own_kind (kind TEXT PRIMARY KEY) WITHOUT ROWID")
+    store.connection.executemany("INSERT INTO own_kind VALUES (?)", [(kind,) for kind in store.own_kinds()])
+
+
 def title_of(data: Mapping[str, Any]) -> str:
     """What a record is called: its title, or the first text that it has."""
     from lycosa.missions.records.field_roles import read_roles
@@ -270,7 +279,7 @@ RECORDS = TableList(
     sort="-changed",
     numbers=frozenset({"versions"}),
     is_open=True,
-    open=_opened(has_lists),
+    open=_opened(_prepare_records),
     items="list_item",
     query=RecordQuery,
 )  # fmt: skip
