@@ -165,7 +165,10 @@ WALLS = {
         f"the host asked us to prove that we are no robot; {_WALL}",
         "ask its owner to let lycosa in (--contact says who you are), raise --delay, or crawl again later with --retry",
     ),
-    "login": Reason(f"a log-in form stands in the place of the page; {_WALL}", "log in (docs/politeness.md)"),
+    "login": Reason(
+        f"a log-in form stands in the place of the page; {_WALL}",
+        'give cookies or headers that are logged in in [hosts."NAME"] of the mission',
+    ),
     "consent": Reason(f"a question for consent stands in the place of the page; {_WALL}", "ask its owner"),
     "soft-404": Reason(f"the page says that there is none, with the status of one; {_WALL}"),
     "soft-error": Reason(f"the page says that its site is out of order, with the status of one; {_WALL}", _LATER),

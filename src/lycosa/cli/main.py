@@ -38,6 +38,7 @@ GROUPS = (
             "crawl": "lycosa.cli.crawl:crawl",
             "check": "lycosa.cli.crawl:check",
             "thesaurus": "lycosa.cli.thesaurus:thesaurus",
+            "identity": "lycosa.cli.identity:identity",
         },
     ),
     VerbGroup(

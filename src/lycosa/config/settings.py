@@ -50,6 +50,7 @@ Connection = Annotated[str, TextType(form.check_connect_to)]
 Network = Annotated[str, TextType(form.check_network)]
 ExistingFile = Annotated[str, TextType(form.check_file)]
 Folder = Annotated[str, TextType(form.check_folder)]
+Identity = Annotated[str, TextType(form.check_identity)]
 User = Annotated[str, TextType(form.check_user)]
 Password = Annotated[str, TextType(form.check_password)]
 Cookie = Annotated[str, TextType(form.check_cookie)]
@@ -180,6 +181,8 @@ class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """file of certificate authorities to trust"""
     verify: bool = True
     """refuse certificates that do not check out"""
+    identity: Identity = ""
+    """folder that `lycosa identity` made: requests are signed with its key; empty: they are not"""
 
 
 class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -201,6 +201,14 @@ def check_file(text: str) -> str:
     return text
 
 
+def check_identity(text: str) -> str:
+    """The path of a folder with a key; an empty text stays empty."""
+    folder = os.path.expanduser(text)
+    if text and not os.path.isfile(os.path.join(folder, "key.json")):
+        raise Wrong("a folder with a key.json: lycosa identity DIR makes one")
+    return folder
+
+
 def check_contact(text: str) -> str:
     if text and not ("@" in text or "://" in text):
         raise Wrong("an e-mail address or a URL")

@@ -35,6 +35,7 @@ from lycosa.fetch.address_guard import (
     share_cookies,
 )
 from lycosa.fetch.headers import condition_headers, parse_head
+from lycosa.fetch.web_bot_auth import Signer
 from lycosa.model import Answer, Target
 from lycosa.version import __version__
 
@@ -223,6 +224,8 @@ class Client:
         self._headers = (f"Accept: {ACCEPT}", f"Accept-Encoding: {ENCODINGS}")
         self._share = share_cookies() if mission.fetch.cookies else None
         self._agent = agent_header(mission)
+        self._signer = Signer(mission.fetch.identity) if mission.fetch.identity else None
+        self._sender = from_header(mission)
         self._family = pycurl.IPRESOLVE_WHATEVER if has_ipv6() else pycurl.IPRESOLVE_V4
         self._families = read_hosts_file()
         self._host_rules = HostRules(mission)
@@ -373,6 +376,8 @@ class Client:
             transfer.rule = rule
         if rule is not None and rule.headers:
             headers += tuple(f"{name}: {value}" for name, value in rule.headers.items())
+        if self._signer is not None:
+            headers += (*self._sender, *self._signer.headers(target.url, transfer.began))
         if headers != transfer.headers:
             curl.setopt(pycurl.HTTPHEADER, list(headers))
             transfer.headers = headers
@@ -452,6 +457,12 @@ def agent_header(mission: Mission) -> str:
         return agent.header
     contact = f" (+{agent.contact})" if agent.contact else ""
     return f"{agent.name}/{__version__}{contact}"
+
+
+def from_header(mission: Mission) -> tuple[str, ...]:
+    """The From header, where the contact is a mail address."""
+    contact = mission.agent.contact.removeprefix("mailto:")
+    return (f"From: {contact}",) if "@" in contact and "://" not in contact else ()
 
 
 def _host_and_port(url: str) -> str:
