@@ -68,7 +68,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "explain": (
         *GROUND, "collection", "config", "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission",
-        "judge.priority", "output", "parse", "quarry",
+        "judge.priority", "output", "parse", "quarry", "text",
     ),
     "export": (*GROUND, "archive", "collection", "config", "derived", "explain", "frontier", "graph", "output"),
     "analysis": (

@@ -300,6 +300,8 @@ class Batch(Struct, gc=False):
     warcs: list[WarcRow] = []  # other archive files that have changed; one without a size is forgotten
     hints: list[LastmodHint] = []
     weight_updates: list[WeightUpdate] = []
+    cycle: int = 0  # of a crawl in cycles the one that these answers belong to
+    cycle_ms: int = 0  # and what this batch took of it, shared among the workers
     durable: bool = False  # once committed, it survives a loss of power, with all that was committed before it
 
 

@@ -12,6 +12,7 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 
 from bench.recording import RecordedAnswer, Recording
 from msgspec import Struct
@@ -110,6 +111,7 @@ class Simulation:
                 self._policy.load_lessons(borrow(mission, self._policy))
         self._connections, self._delay_s = mission.fetch.connections, mission.fetch.delay_s
         self._focus = Focus(mission.policy.focus if self._steered else 0.0, delay_s=self._delay_s)
+        self._generate = mission.policy.generate if self._steered else 0
         self._known: dict[int, _Url] = {}
         self._hosts: dict[str, _Host] = {}
         self._now = self._committed_at = 0.0
@@ -131,6 +133,8 @@ class Simulation:
             if not self._under_way and self._batch:
                 self._commit()
                 continue
+            if self._generate and not self._under_way and self._choose():
+                continue
             times = [self._under_way[0][0]] if self._under_way else []
             if self._resting and len(self._under_way) < self._connections:
                 times.append(self._resting[0][0])
@@ -145,6 +149,24 @@ class Simulation:
                 if answer is not None:
                     yield answer
             self._commit_if_due()
+
+    def _choose(self) -> bool:
+        """Begin a cycle if the last one is over: the best URLs of all, of one host no more than are loaded at once."""
+        hosts = [host for host in self._hosts.values() if not host.active]
+        if any(host.loaded for host in hosts):
+            return False
+        for host in hosts:
+            host.load()
+            self._order(host)
+        known = [(self._promise(url), url, host) for host in hosts for url in host.loaded]
+        for host in hosts:
+            host.requeue()
+        for promise, url, host in heapq.nlargest(self._generate, known, key=itemgetter(0)):
+            if not host.loaded:
+                host.promise = promise
+            host.loaded.append(url)
+            self._enlist(host)
+        return bool(known)
 
     def _take_answers(self) -> list[tuple[_Host, _Url | None]]:
         """What has come by now."""
@@ -177,7 +199,8 @@ class Simulation:
         if url.done or score <= url.score or url.url_hash not in self._recording:
             return None
         host = self._host(url.host)
-        host.requeue()
+        if not self._generate:
+            host.requeue()
         url.at = url.at or self._next_number()
         url.score, url.policy_data = score, policy_data
         heapq.heappush(host.queue, (-score, url.at, url))
@@ -200,7 +223,7 @@ class Simulation:
         """What the best URL of a host promises now; None when it has nothing to do."""
         policy = self._policy
         if not host.loaded:
-            if host.dry or not host.load():
+            if self._generate or host.dry or not host.load():
                 self._is_awaited = True
                 return None
             self._order(host)

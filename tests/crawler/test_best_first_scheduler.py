@@ -9,11 +9,13 @@ import sys
 import time
 from pathlib import Path
 
+from support.command_line import run
 from support.crawl_runs import command, crawl, rows
 from support.loopback import Reply, Web, html
 from support.memory_frontier import MemoryFrontier
 from support.service_site import GEO, WMS, services
 
+from lycosa.collection.status import format_status, read_status
 from lycosa.config.settings import KeepSettings, Mission, PolicySettings
 from lycosa.crawler.batch_commit import BatchTiming
 from lycosa.crawler.target_loading import BestFirstHosts, BestFirstScheduler, TargetLoader
@@ -138,6 +140,27 @@ def test_cycles_fetch_the_best_of_what_is_known(web: Web, tmp_path: Path) -> Non
     crawl(web, tmp_path / "c", *GEO, "--set", "policy.generate=3", "http://a.test/")
     assert sorted(web.paths()[1:4]) == ["a.test/list", "a.test/one", "a.test/two"]
     assert len(web.paths("map.test")) == 7  # with the first page of the host
+
+
+def test_cycles_are_told_and_end_the_crawl(web: Web, tmp_path: Path) -> None:
+    """Each stands in the log, in the status and in a table; the crawl ends after as many as were asked for."""
+    services(web, 6)
+    folder, cycles = tmp_path / "c", ("--set", "policy.generate=3")
+    done = crawl(web, folder, *GEO, *cycles, "--set", "policy.cycles=2", "http://a.test/", code=5)
+    assert "policy.cycles" in done
+    told = read_status(folder).cycles
+    assert [cycle.cycle for cycle in told] == [1, 2]
+    assert sum(cycle.answers for cycle in told) == rows(folder, "SELECT count(*) FROM url WHERE http > 0")[0][0]
+    assert told[0].new > 0 and all(0 < cycle.answers <= 3 for cycle in told)
+    lines = [line for line in (folder / "logs/crawl.log").read_text().splitlines() if line.split()[1] == "cycle"]
+    assert [line.split()[2] for line in lines] == ["1:", "2:"]
+    crawl(web, folder, *GEO, *cycles, "--set", "policy.cycles=0", "http://a.test/")
+    told = read_status(folder).cycles
+    assert [cycle.cycle for cycle in told] == list(range(1, len(told) + 1)) and len(told) > 2
+    assert sum(cycle.finds for cycle in told) == 6
+    assert "cycles; the last brought" in format_status(read_status(folder))
+    table = run("export", "cycles", "-c", str(folder), "--format", "csv").output.splitlines()
+    assert table[0] == "cycle,answers,pages,finds,new,seconds" and len(table) > len(told)
 
 
 def test_free_hands_wait_for_better_hosts(web: Web, tmp_path: Path) -> None:

@@ -7,13 +7,17 @@ for page in Collection("collection"):
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
+from itertools import chain, groupby, repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.archive.reader import StoredAnswer, read_record
@@ -60,6 +64,9 @@ _IS_PAGE = "url.via IS NOT 'sitemap'"
 HOLDER = f"FROM content JOIN page USING (n, round) WHERE content.seq = ({schema.FIND_CONTENT.format('?1')})"
 
 _URLS = "SELECT url, state, reason, http, depth, score, fetched_at, redirect FROM url"
+
+
+_CONTEXT_BYTES = 2_000_000  # of a page that is read for the contexts of its links
 
 
 class PageLink(NamedTuple):
@@ -316,10 +323,35 @@ class Collection:
         """
         return select(self.path, sql, values, seconds=seconds).rows
 
-    def inlinks(self, url: str) -> Iterator[InLink]:
+    def inlinks(self, url: str, *, contexts: bool = False) -> Iterator[InLink]:
         """The links to this URL, in the order in which their pages were found; takes one pass over all links."""
         normal = urls.normalise(url)
-        return iter(()) if normal is None else graph.find_inlinks(self.database, normal)
+        found = iter(()) if normal is None else graph.find_inlinks(self.database, normal)
+        return self.with_contexts(found, url) if contexts else found
+
+    def with_contexts(self, links: Iterable[InLink], url: str) -> Iterator[InLink]:
+        """Links to one URL with the text around each."""
+        for source, found in groupby(links, key=attrgetter("source")):
+            own = list(found)
+            for link, context in zip(own, self.contexts(source, [(url, link.text) for link in own]), strict=True):
+                yield replace(link, context=context)
+
+    def contexts(self, source: str, links: Sequence[tuple[str, str]]) -> list[str]:
+        """The text around links of a stored page, given as address and anchor text in their order on it.
+
+        It is read again from the page; empty where that does not stand in the archive, or is longer than 2 MB.
+        """
+        page, found = self.page(source), dict[tuple[str, str], list[str]]()
+        if page is None or page.size > _CONTEXT_BYTES:
+            return [""] * len(links)
+        wanted, chars = set(links), self.mission.keep.context_chars
+        resolver = urls.Resolver(urls.Cleaner(self.mission.urls))
+        for index, link in enumerate(page.doc.links):
+            url = resolver.resolve(link.href, page.doc.base)
+            if url is not None and (url, link.text) in wanted:
+                found.setdefault((url, link.text), []).append(page.doc.context(index, chars))
+        around = {link: chain(contexts, repeat(contexts[-1])) for link, contexts in found.items()}
+        return [next(around[link]) if link in around else "" for link in links]
 
     def graph(self, *, by: graph.By = "page", host: str = "") -> Iterator[graph.Edge]:
         """The edges of the web graph between pages, hosts or registered domains; from the pages of a host, or all."""

@@ -6,9 +6,10 @@ files, so memory stays flat for any number of links. Of a page that was stored m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from fnmatch import fnmatchcase
+from itertools import repeat
 from typing import Any, Literal
 
 import apsw
@@ -20,6 +21,9 @@ from lycosa.frontier import link_codec as links
 
 By = Literal["page", "host", "domain"]
 NODES: tuple[By, ...] = ("page", "host", "domain")
+
+#: Gives the contexts of a page's links: `Collection.contexts`.
+ReadContexts = Callable[[str, Sequence[tuple[str, str]]], list[str]]
 
 REMEMBERED = 200_000  # URLs held in memory by their row numbers, or the other way round
 SPILL = 200_000  # pairs of hosts that are added up in memory before they go to disk
@@ -39,6 +43,7 @@ class InLink(Struct, frozen=True):
     text: str
     accepted: bool
     kind: str = "link"  # or "redirect"
+    context: str = ""  # the text around it, where that was asked for
 
 
 class Edge(Struct, frozen=True):
@@ -62,20 +67,25 @@ def find_inlinks(connection: apsw.Connection, url: str) -> Iterator[InLink]:
         yield InLink(source, "", True, "redirect")
 
 
-def list_inlinks(connection: apsw.Connection, *, host: str = "") -> Iterator[tuple[str, str, str, bool]]:
-    """Every link as (target, source, text, accepted), sorted by its target; of the targets on these hosts, or all."""
+def list_inlinks(
+    connection: apsw.Connection, *, host: str = "", contexts: ReadContexts | None = None
+) -> Iterator[tuple[str, str, str, bool, str]]:
+    """Every link as (target, source, text, accepted, context), sorted by its target; of those on these hosts, or all.
+
+    Contexts are empty unless something reads them.
+    """
     with scratch() as store:
-        store.execute("CREATE TABLE inlink (target TEXT, n INTEGER, text TEXT, accepted INTEGER)")
+        store.execute("CREATE TABLE inlink (target TEXT, n INTEGER, text TEXT, accepted INTEGER, context TEXT)")
         store.execute("BEGIN")
-        store.executemany("INSERT INTO inlink VALUES (?, ?, ?, ?)", _inverted(connection, host))
+        store.executemany("INSERT INTO inlink VALUES (?, ?, ?, ?, ?)", _inverted(connection, host, contexts))
         known: dict[int, str] = {}  # most pages link to many targets
-        for target, n, text, accepted in store.execute("SELECT * FROM inlink ORDER BY target, n, rowid"):
+        for target, n, text, accepted, context in store.execute("SELECT * FROM inlink ORDER BY target, n, rowid"):
             source = known.get(n)
             if source is None:
                 if len(known) >= REMEMBERED:
                     known.clear()
                 source = known[n] = _url(connection, n)
-            yield target, source, text, bool(accepted)
+            yield target, source, text, bool(accepted), context
 
 
 def find_edges(connection: apsw.Connection, by: By = "page", *, host: str = "") -> Iterator[Edge]:
@@ -157,12 +167,15 @@ def _domain_of(url: str) -> str:
     return urls.registered_domain(host) or host
 
 
-def _inverted(connection: apsw.Connection, host: str) -> Iterator[tuple[str, int, str, bool]]:
+def _inverted(
+    connection: apsw.Connection, host: str, contexts: ReadContexts | None
+) -> Iterator[tuple[str, int, str, bool, str]]:
     host = urls.host_pattern(host)
     for n, packed in _newest(connection):
-        for target, text, accepted in links.unpack(packed):
-            if not host or fnmatchcase(urls.host_of(target), host):
-                yield target, n, text, accepted
+        rows = [row for row in links.unpack(packed) if not host or fnmatchcase(urls.host_of(row[0]), host)]
+        around = contexts(_url(connection, n), [row[:2] for row in rows]) if contexts and rows else repeat("")
+        for (target, text, accepted), context in zip(rows, around, strict=False):
+            yield target, n, text, accepted, context
 
 
 def _pages(connection: apsw.Connection, host: str) -> Iterator[tuple[str, list[links.Row]]]:

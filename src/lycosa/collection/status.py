@@ -16,6 +16,8 @@ from lycosa.collection import database
 from lycosa.model import STATE_NAMES, State
 from lycosa.output.plain import counted, show_size
 
+#: What is counted of a cycle, each as the figure "cycle NAME".
+CYCLE_FIGURES = ("answers", "pages", "finds", "new", "ms")
 #: The database of near-duplicates, which is derived from the collection.
 NEAR_NAME = "near.db"
 #: The round under way, when it began, and its pages as the page limit counts them.
@@ -53,6 +55,31 @@ def count_near(folder: Path) -> NearCount | None:
     except apsw.Error:
         return None
     return NearCount(**figures) if figures else None
+
+
+_CYCLES = f"""
+    SELECT CAST(key AS INTEGER) AS cycle,
+           {", ".join(f"total(count) FILTER (WHERE name = 'cycle {name}')" for name in CYCLE_FIGURES)}
+    FROM figure WHERE name GLOB 'cycle *' GROUP BY cycle ORDER BY cycle"""
+
+
+class Cycle(Struct, frozen=True):
+    """What one cycle of a crawl in cycles brought."""
+
+    cycle: int
+    answers: int
+    pages: int  # stored or found unchanged
+    finds: int  # pages that the quarry recognised
+    new: int  # addresses that were not known
+    seconds: float  # of several workers the mean
+
+
+def list_cycles(connection: apsw.Connection) -> list[Cycle]:
+    """The cycles of a crawl that works in cycles, in their order."""
+    return [
+        Cycle(int(cycle), int(answers), int(pages), int(finds), int(new), ms / 1000)
+        for cycle, answers, pages, finds, new, ms in database.rows(connection, _CYCLES)
+    ]
 
 
 class LastRun(Struct):
@@ -97,6 +124,7 @@ class Status(Struct):
     last_run: LastRun | None
     extracted: list[ExtractionStatus]
     near: NearCount | None = None  # when near-duplicates were last looked for
+    cycles: list[Cycle] = []  # of a crawl in cycles
     killed: int = 0  # process id of the last crawl, if it was broken off (kill -9, loss of power); 0: it was not
 
 
@@ -113,6 +141,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         ((files, archived),) = _rows(connection, "SELECT count(*), total(size) FROM warc")
         last_run = _last_run(connection)
         extracted = _extracted(connection)
+        cycles = list_cycles(connection)
     finally:
         connection.close()
     running = running_crawl(folder)
@@ -137,6 +166,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         last_run=last_run,
         extracted=extracted,
         near=count_near(folder),
+        cycles=cycles,
         killed=killed,
     )
 
@@ -179,6 +209,11 @@ def format_status(status: Status) -> str:
         lines.append(f"  near-duplicates: {pages}, in {counted(status.near.clusters, 'cluster')}")
     if status.hosts_waiting:
         lines.append(f"  waiting: {counted(status.unfetched, 'URL')} of {counted(status.hosts_waiting, 'host')}")
+    if status.cycles:
+        last = status.cycles[-1]
+        brought = f"{counted(last.pages, 'page')}, {counted(last.finds, 'find')}, {counted(last.new, 'new address')}"
+        told = f"the last brought {brought} in {counted(last.answers, 'answer')} and {last.seconds:,.1f} s"
+        lines.append(f"  {counted(len(status.cycles), 'cycle')}; {told}")
     if status.next_round:
         at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(status.next_round))
         lines.append(f"  a crawl is waiting (process {status.running}): round {status.round + 1} begins at {at}")

@@ -101,6 +101,8 @@ class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """key terms in addresses, likewise"""
     hint_terms: tuple[Hint, ...] = ()
     """single words in names of hosts, paths, anchors and titles that speak for a link before learn has learned"""
+    threshold: Share = 0.5
+    """the relevance from which fish takes a page for relevant"""
     decay: Share = 0.5
     """the part of a page's relevance that its links inherit"""
     beta: Share = 0.5
@@ -111,6 +113,8 @@ class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """the part of requests kept for what promises at least half as much as the best; 0: use every free connection"""
     generate: Count = 0
     """fetch in cycles of this many of the best URLs; 0: continuously"""
+    cycles: Count = 0
+    """the crawl ends after this many cycles, those of its earlier runs counted; 0: any number"""
     learned_from: str = ""
     """folder of a collection with what learn is to begin with; empty: with nothing"""
 

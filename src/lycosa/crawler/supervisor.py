@@ -18,6 +18,7 @@ from lycosa.crawler.page_limit import ClusterLimit
 from lycosa.crawler.rendering import Browsers
 from lycosa.crawler.shared_run import MachineReports
 from lycosa.crawler.summary import CrawlProgress
+from lycosa.crawler.target_loading import last_cycle
 from lycosa.disk import free_bytes
 from lycosa.errors import Damaged, DiskFull
 from lycosa.frontier.contract import Frontier
@@ -118,7 +119,7 @@ class Supervisor:
         self._deaths = 0.0
         self._stored_at_death = -1
         self.replaced = 0  # workers that died
-        #: "limit", "time", "interrupt", "disk", "damaged", "deaths", or empty: nothing was left to do
+        #: "limit", "time", "cycles", "interrupt", "disk", "damaged", "deaths", or empty: nothing was left to do
         self.ended_by = ""
 
     def run(self) -> None:
@@ -156,7 +157,9 @@ class Supervisor:
                 else:
                     idle_ticks += 1
                 if idle_ticks >= 2:
-                    if self.frontier.targets.pending() or self._look_again():
+                    if 0 < self.mission.policy.cycles <= last_cycle(self.frontier):
+                        self._end("cycles")
+                    elif self.frontier.targets.pending() or self._look_again():
                         idle_ticks, pause_ticks = 0, WAITING_TICKS
                     else:
                         self.shared.stop()

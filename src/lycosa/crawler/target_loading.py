@@ -19,7 +19,8 @@ from lycosa.frontier.contract import Frontier
 from lycosa.intake.guidance import LinkScoring
 from lycosa.intake.link_follower import LinkFollower
 from lycosa.judge.priority.policy import AGE, Focus
-from lycosa.model import Discovery, State, WeightUpdate
+from lycosa.model import Batch, Discovery, State, WeightUpdate
+from lycosa.output.plain import counted
 from lycosa.politeness.host_queue import INFINITE, HostQueue, HostScheduler, MakeQueue
 
 LOAD = 64  # targets that a host queue takes from the frontier at once
@@ -64,6 +65,14 @@ class TargetLoader:
         return True
 
 
+CYCLE = "cycle"  # under this key the frontier keeps the number of the last cycle
+
+
+def last_cycle(frontier: Frontier) -> int:
+    """How many cycles were begun."""
+    return int(frontier.meta(CYCLE) or 0)
+
+
 HOLD_S = 0.02  # until host queues that were held back are looked at again
 PAUSE_S = 0.25  # until a worker that found nothing for a cycle looks again
 BATCH_LEAST, BATCH_SHARE = 8, 100  # a batch has a hundredth of what was fetched: what is new counts soon, early on
@@ -90,6 +99,9 @@ class BestFirstScheduler:
         self._frontier = frontier
         self._alone = workers == 1 and not mission.keep.database
         self._share = -(-steer.generate // workers)  # URLs of a cycle; 0: there are no cycles
+        self._workers, self._last = workers, steer.cycles
+        self._cycle = 0
+        self._told_at = 0.0  # until when a cycle's time was told
         self._again_at = 0.0
         self._focus = Focus(steer.focus, delay_s=delay_s)
         self._better: HostQueue | None = None  # the one that lesser ones wait for
@@ -103,8 +115,9 @@ class BestFirstScheduler:
         return max(BATCH_LEAST, self._taken // BATCH_SHARE)
 
     def begin(self) -> None:
-        """Load what was learned before."""
+        """Load what was learned before, and go on behind the last cycle."""
         self._load_lessons()
+        self._cycle = last_cycle(self._frontier)
 
     def drain(self) -> list[WeightUpdate]:
         """What was learned since the last batch."""
@@ -164,12 +177,21 @@ class BestFirstScheduler:
 
     def is_cycle_over(self, in_flight: int, now: float) -> bool:
         """Whether all URLs of a cycle were fetched, or the first is to begin."""
-        if not self._share or in_flight or now < self._again_at:
+        if not self._share or in_flight or now < self._again_at or 0 < self._last <= self._cycle:
             return False
         return not any(host_queue.targets for host_queue in self.scheduler.by_host.values())
 
-    def choose(self, now: float) -> None:
-        """Begin a cycle: the most promising URLs of all hosts, and of one host no more than are loaded at once."""
+    def mark(self, batch: Batch, now: float) -> None:
+        """Mark a batch with the cycle that it belongs to."""
+        if self._cycle and self._told_at:
+            batch.cycle, batch.cycle_ms = self._cycle, round(1000 * (now - self._told_at) / self._workers)
+            self._told_at = now
+
+    def choose(self, now: float) -> str:
+        """Begin a cycle: the most promising URLs of all hosts, and of one host no more than are loaded at once.
+
+        Returns what is to be told of it.
+        """
         self.closed = False
         host_queues = [
             host_queue
@@ -182,12 +204,20 @@ class BestFirstScheduler:
             for host_queue in host_queues
             for target in host_queue.targets
         )
-        chosen = {target.row for _, target, _ in heapq.nlargest(self._share, promises, key=lambda row: row[0])}
+        best = heapq.nlargest(self._share, promises, key=lambda row: row[0])
+        chosen = {target.row for _, target, _ in best}
         for host_queue in host_queues:
             host_queue.held.difference_update(target.row for target in host_queue.targets if target.row not in chosen)
             host_queue.targets = deque(target for target in host_queue.targets if target.row in chosen)
             self.scheduler.enlist(host_queue)
         self._again_at = now if chosen else now + PAUSE_S
+        if not chosen:
+            return ""
+        self._cycle, self._told_at = self._cycle + 1, now
+        self._frontier.set_meta(CYCLE, str(max(self._cycle, last_cycle(self._frontier))))
+        hosts = len({target.host for _, target, _ in best})
+        scores = f"scores {best[0][0]:.3g} to {best[-1][0]:.3g}"
+        return f"{self._cycle}: {counted(len(best), 'address')} of {counted(hosts, 'host')}, {scores}"
 
     def refill(self, host_queue: HostQueue) -> bool:
         """Load the next targets of a host, if the cycle is open, in the order that counts now."""

@@ -253,7 +253,8 @@ class Worker:
             self._commit(now)
         if self.best_first is not None and self.best_first.is_cycle_over(self.client.in_flight, now):
             self._commit(now)
-            self.best_first.choose(now)
+            if told := self.best_first.choose(now):
+                self.crawl_log.cycle(told)
 
     # Starting requests
 
@@ -448,6 +449,8 @@ class Worker:
             trap_counts=self.rules.tallies.drain(),
             weight_updates=self.best_first.drain() if self.best_first is not None else [],
         )
+        if self.best_first is not None:
+            self.best_first.mark(batch, now)
         committed = self._write(batch, now, last=last)
         self.shared.put(self.place.slot, Cell.COMMITTING, 0)
         self.timing.end_batch(now)

@@ -126,9 +126,11 @@ def _lines(why: Why) -> Iterator[str]:
     yield from _section("rules", _rule_lines(why))
     if why.score:
         parts = ", ".join(f"{name} {value:g}" for name, value in why.score.parts.items())
-        yield from _section(
-            "score", [f"{why.score.value:g} ({why.score.order}: {why.score.rule}){'; ' if parts else ''}{parts}"]
-        )
+        weighed = ", ".join(f"{name} {value:.3g}" for name, value in why.score.relevance.items())
+        told = f"{why.score.value:g} ({why.score.order}: {why.score.rule}){'; ' if parts else ''}{parts}"
+        yield from _section("score", [told, *([weighed] if weighed else [])])
+    if why.terms:
+        yield from _section("terms", [", ".join(f"{one.word} {one.count} ({one.score:.3g})" for one in why.terms)])
     if why.path:
         yield from _section("found", _path_lines(why))
     if why.queue:
@@ -224,6 +226,7 @@ def _link_lines(why: Why) -> list[str]:
     lines = [f"{counted(why.links.count, 'link')} from stored pages"]
     for link in why.links.first[:_SHOWN_LINKS]:
         text = f' "{link.text}"' if link.text else ""
+        text += f" in “{link.context}”" if link.context else ""
         refused = "" if link.accepted else ", not followed from there"
         lines.append(f"{link.source}{text}{', a redirect' if link.kind == 'redirect' else ''}{refused}")
     if why.links.count > _SHOWN_LINKS:

@@ -27,6 +27,7 @@ from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_r
 from lycosa.model import State, Target, Verdict, WeightUpdate
 from lycosa.quarry import Quarry, url_judge
 from lycosa.reasons import explain
+from lycosa.text import Term, extract
 
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
@@ -85,6 +86,7 @@ class Score(Struct):
     order: str  # bfs, dfs, best
     rule: str  # in words: how this order scores
     parts: dict[str, float]  # by name; of `best` those that the quarry gives
+    relevance: dict[str, float] = {}  # under a policy r(page), r(anchor) and r(context), as its formula has them
 
 
 def explain_score(collection: Collection, mission: Mission, row: dict[str, Any], *, quarry: Quarry | None) -> Score:
@@ -114,7 +116,8 @@ def _explain_policy(collection: Collection, mission: Mission, row: dict[str, Any
     rows = collection.rows("SELECT lore, host.name FROM url JOIN host USING (host) WHERE n = ?", [row["n"]])
     policy_data, host = next(rows, (b"", ""))
     try:
-        policy = make_policy(mission, make_relevance(mission))
+        relevance = make_relevance(mission)
+        policy = make_policy(mission, relevance)
     except UsageError as error:
         return Score(row["score"] or 0.0, "best", f"{rule}; its parts are not known: {error}", {})
     learned = collection.rows("SELECT key, weight, energy FROM lesson") if policy.learns else ()
@@ -122,7 +125,17 @@ def _explain_policy(collection: Collection, mission: Mission, row: dict[str, Any
     if policy.learns and policy_data:
         promise = policy.promise(row["score"], host, policy_data=policy_data)
         rule = f"{rule}: {promise:.3f} by what it knows now, as log-odds"
-    return Score(row["score"] or 0.0, "best", rule, dict(policy.explain(policy_data, host)))
+    weighed = dict(policy.weighed(policy_data))
+    if weighed and (page := collection.page_at(row["parent"] or 0)) is not None:
+        here = 1.0 if page.kind else relevance.page(f"{page.title}\n{page.text}", page.language)
+        weighed = {"r(page)": here, **weighed}
+    return Score(row["score"] or 0.0, "best", rule, dict(policy.explain(policy_data, host)), weighed)
+
+
+def find_terms(collection: Collection, mission: Mission, row: dict[str, Any]) -> list[Term]:
+    """The ten best terms of a stored page, where a policy weighs pages."""
+    page = collection.page_at(row["n"]) if is_steered(mission) else None
+    return extract(f"{page.title}\n{page.text}", page.language).scored() if page is not None else []
 
 
 def _find_link(

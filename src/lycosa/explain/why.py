@@ -19,12 +19,21 @@ from lycosa.collection.status import running_crawl
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.explain.address import AddressForms, read_address, spellings
-from lycosa.explain.rules_again import Discovered, RulesAgain, Ruling, Score, explain_score, find_wanting
+from lycosa.explain.rules_again import (
+    Discovered,
+    RulesAgain,
+    Ruling,
+    Score,
+    explain_score,
+    find_terms,
+    find_wanting,
+)
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES, State
 from lycosa.quarry import Quarry
+from lycosa.text import Term
 
 _HOPS = 20  # redirects followed to learn what became of a page
 _STEPS = 1000  # of the path from a seed
@@ -202,6 +211,7 @@ class Why(Struct, omit_defaults=True):
     host: Host
     near: list[Hop]  # addresses that differ a little and are known, for one that is not
     links: Links | None  # None: not asked for
+    terms: list[Term] = []  # of the stored page the ten best, where a policy weighs pages
     wanted_by: dict[str, str] = {}  # of several missions those that wanted it, and why
 
 
@@ -248,6 +258,7 @@ class _Explainer:
             host=self._host(host, rules_again),
             near=[] if row else self._near(url),
             links=linked,
+            terms=find_terms(self._collection, mission, row) if row else [],
             wanted_by=find_wanting(self._collection, mission, row, quarry=self._quarry) if row else {},
         )
 
@@ -394,7 +405,7 @@ class _Explainer:
         for count, link in enumerate(self._collection.inlinks(url), 1):  # noqa: B007  the last number is the count
             if count <= _LINKS:
                 first.append(link)
-        return Links(count, first)
+        return Links(count, list(self._collection.with_contexts(first, url)))
 
 
 def _load_ranges(mission: Mission) -> Quarry | None:

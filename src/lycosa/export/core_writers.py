@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import astuple
 
 from lycosa.collection import records
 from lycosa.collection.collection import Collection
 from lycosa.collection.graph import list_inlinks
 from lycosa.collection.listing import List, RowFilter, list_rows
 from lycosa.collection.records import RecordFilter
+from lycosa.collection.status import Cycle, list_cycles
 from lycosa.export.definition import (
     Form,
     GraphForm,
@@ -57,12 +61,17 @@ class PageListOptions(PageOptions, frozen=True):
     raw: Raw = False
 
 
-class ListOptions(Struct, frozen=True):
-    """Which host is listed, and how."""
+class TableOptions(Struct, frozen=True):
+    """How a table is written."""
 
     format: Form = None
-    host: Host = ""
     raw: Raw = False
+
+
+class ListOptions(TableOptions, frozen=True):
+    """Which host is listed, and how."""
+
+    host: Host = ""
 
 
 class GraphOptions(Struct, frozen=True):
@@ -74,7 +83,13 @@ class GraphOptions(Struct, frozen=True):
     raw: Raw = False
 
 
-class InlinkOptions(ListOptions, frozen=True):
+class LinkOptions(ListOptions, frozen=True):
+    """Whose links are listed, and how."""
+
+    context: Annotated[bool, Meta(description="Also the text around each link, read again from its page.")] = False
+
+
+class InlinkOptions(LinkOptions, frozen=True):
     """Whose inlinks are listed, and how."""
 
     url: Annotated[str, Meta(description="Only the inlinks of this URL.", extra={"metavar": "URL"})] = ""
@@ -142,10 +157,20 @@ def write_pages(collection: Collection, target: str, options: PageListOptions) -
     return write_list("pages", target, collection.path, form=options.format, wanted=wanted, raw=options.raw)
 
 
-@export_kind("links", "who links to whom", options=ListOptions)
-def write_links(collection: Collection, target: str, options: ListOptions) -> Written:
+@export_kind("links", "who links to whom", options=LinkOptions)
+def write_links(collection: Collection, target: str, options: LinkOptions) -> Written:
     wanted = RowFilter(host=options.host)
-    return write_list("links", target, collection.path, form=options.format, wanted=wanted, raw=options.raw)
+    if not options.context:
+        return write_list("links", target, collection.path, form=options.format, wanted=wanted, raw=options.raw)
+    listing = list_rows(collection.path, "links", wanted)
+    rows = (
+        (*row, context)
+        for source, found in groupby(listing.rows, key=itemgetter(0))
+        for own in [list(found)]
+        for row, context in zip(own, collection.contexts(source, [(row[1], row[2]) for row in own]), strict=True)
+    )
+    with opened(target, options.format) as (out, form):
+        return Written(counted(write(rows, (*listing.columns, "context"), out, form=form, raw=options.raw), "row"))
 
 
 def write_list(
@@ -161,6 +186,13 @@ def write_list(
     listing = list_rows(folder, kind, wanted)
     with opened(target, form) as (out, chosen_format):
         return Written(counted(write(listing.rows, listing.columns, out, form=chosen_format, raw=raw), "row"))
+
+
+@export_kind("cycles", "what each cycle of a crawl in cycles brought", options=TableOptions)
+def write_cycles(collection: Collection, target: str, options: TableOptions) -> Written:
+    rows = map(astuple, list_cycles(collection.database))
+    with opened(target, options.format) as (out, form):
+        return Written(counted(write(rows, Cycle.__struct_fields__, out, form=form, raw=options.raw), "cycle"))
 
 
 @export_kind("graph", "the same as a graph of pages, hosts or domains, with weights", options=GraphOptions)
@@ -192,14 +224,18 @@ def write_graph(collection: Collection, target: str, options: GraphOptions) -> W
 def write_inlinks(collection: Collection, target: str, options: InlinkOptions) -> Written:
     from lycosa.explain.address import read_address
 
-    rows: Iterator[tuple[str, str, str, int]]
+    found: Iterator[tuple[str, str, str, bool, str]]
     if options.url:
         url = read_address(options.url, collection.mission.urls).cleaned
-        rows = ((url, link.source, link.text, int(link.accepted)) for link in collection.inlinks(url))
+        links = collection.inlinks(url, contexts=options.context)
+        found = ((url, link.source, link.text, link.accepted, link.context) for link in links)
     else:
-        rows = ((*row[:3], int(row[3])) for row in list_inlinks(collection.database, host=options.host))
+        contexts = collection.contexts if options.context else None
+        found = list_inlinks(collection.database, host=options.host, contexts=contexts)
+    columns = ("target", "source", "anchor", "accepted", "context")[: 4 + options.context]
+    rows = ((*row[:3], int(row[3]), row[4])[: len(columns)] for row in found)
     with opened(target, options.format) as (out, chosen_format):
-        count = write(rows, ("target", "source", "anchor", "accepted"), out, form=chosen_format, raw=options.raw)
+        count = write(rows, columns, out, form=chosen_format, raw=options.raw)
     return Written(counted(count, "link"))
 
 

@@ -271,6 +271,14 @@ class BatchDecisions(ABC):
             if self._round > 1:
                 self._events[outcome.row] = (event, outcome)
 
+    def _count_cycle(self, batch: Batch, *, new: int) -> None:
+        """Count what a batch brought to a cycle; `new`: addresses that nobody knew."""
+        finds = sum(1 for outcome in batch.outcomes if outcome.page is not None and outcome.page.kind)
+        figures = {"answers": self._answers, "pages": self.stored, "finds": finds, "new": new, "ms": batch.cycle_ms}
+        for name, count in figures.items():
+            if batch.cycle and count:
+                self._counts.figure(f"cycle {name}", str(batch.cycle), count)
+
     def _count_outcomes(self) -> None:
         """Count the sums of a batch's outcomes."""
         number, counts = str(self._round), self._counts
@@ -399,6 +407,8 @@ def cleaned(batch: Batch) -> Batch:
         warcs=batch.warcs,
         hints=batch.hints,
         weight_updates=batch.weight_updates,
+        cycle=batch.cycle,
+        cycle_ms=batch.cycle_ms,
         durable=batch.durable,
     )
 

@@ -2,7 +2,7 @@
 
 A line of level 1 has time, status, size, URL, depth, via, type, state, reason. Level 2 adds lines whose second word is
 `debug`: every link that was refused, robots.txt, retries, connections, hosts that are given a rest. A log whose name
-ends in .jsonl has the same as JSON, one object per line.
+ends in .jsonl has the same as JSON, one object per line. Of a crawl in cycles each one's beginning is told (`cycle`).
 """
 
 from __future__ import annotations
@@ -96,6 +96,13 @@ class CrawlLog:
             at = self._time(time.time())
             line = encode({"time": at, "debug": event, "text": text}).decode() if self._json else ""
             self._lines.append(f"{line or f'{at} debug {event} {text}'}\n")
+
+    def cycle(self, text: str) -> None:
+        """Record that a cycle begins, and with what."""
+        if self._file is not None:
+            at = self._time(time.time())
+            line = encode({"time": at, "cycle": text}).decode() if self._json else f"{at} cycle {text}"
+            self._lines.append(line + "\n")
 
     def write(self) -> None:
         """Append what happened since the last commit to the log."""

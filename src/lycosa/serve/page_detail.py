@@ -67,6 +67,7 @@ def find_problem(page: Page, most: int) -> str:
 
 
 _SHOWN_LINKS = 200
+_SHOWN_CONTEXTS = 20  # of links to a page, each of which is read for them
 _SHOWN_RECORDS = 50
 _SHOWN_COPIES = 200
 _TEXT_CHARS = 100_000
@@ -117,6 +118,7 @@ class OutLink(Struct, frozen=True):
     url: str
     text: str
     accepted: bool
+    context: str = ""
 
 
 class PageView(Struct):
@@ -198,7 +200,8 @@ def show_page(request: PageRequest) -> View:
     elif part == "links":
         links = page.links
         view.link_count = len(links)
-        view.links = [OutLink(*link) for link in links[:_SHOWN_LINKS]]
+        around = collection.contexts(page.url, [link[:2] for link in links[:_SHOWN_LINKS]])
+        view.links = [OutLink(*link, context) for link, context in zip(links, around, strict=False)]
         view.inlink_count, view.inlinks = _find_inlinks(request, page.url)
     elif part == "records":
         view.records = list(_records(collection, view))
@@ -312,8 +315,9 @@ def _find_inlinks(request: PageRequest, url: str) -> tuple[int | None, list[InLi
     if not request.server_state.indexing.prepare(request.folder).has_links:
         return None, []
     with opened_index(index_folder(request.folder)) as index:
-        found = list_inlinks(index, request.collection, url, limit=_SHOWN_LINKS)
-        return count_inlinks(index, url), list(found)
+        found = list(list_inlinks(index, request.collection, url, limit=_SHOWN_LINKS))
+        found[:_SHOWN_CONTEXTS] = request.collection.with_contexts(found[:_SHOWN_CONTEXTS], url)
+        return count_inlinks(index, url), found
 
 
 def _quarry(collection: Collection) -> Quarry | None:

@@ -109,6 +109,25 @@ def test_fish_search_knows_yes_and_no() -> None:
     assert score(policy, "OGC services")[0] == score(policy, "OGC")[0] == pytest.approx(0.75)
 
 
+def test_fish_takes_for_relevant_what_the_settings_say() -> None:
+    """The threshold is a setting; beside key terms, an anchor that only a thesaurus knows is not relevant."""
+    for threshold, inherited in ((0.5, 0.125), (0.4, 0.25)):
+        policy = FishSearch(relevance(), Steer(threshold=threshold))
+        policy.begin_answer(observation(relevance=0.4, policy_data=Struct("<fff").pack(0.5, 0, 0)))
+        assert score(policy, "here")[0] == pytest.approx(inherited)
+    both = FishSearch(Relevance(ANCHORS, shorts=about_water), Steer())
+    assert score(both, "water")[0] == 0.0 < score(both, "services")[0]
+
+
+def test_how_relevant_anchor_and_context_were_can_be_asked() -> None:
+    """As the formula has them, not as they count in the score; also of a policy that learns."""
+    for policy in (SharkSearch(relevance(), Steer()), LearningPolicy(relevance(), Steer())):
+        policy.begin_answer(observation(relevance=0.8))
+        assert policy.weighed(score(policy, "here", context="our OGC")[1]) == {"r(anchor)": 0.0, "r(context)": 0.5}
+        assert policy.weighed(score(policy, "OGC")[1]) == {"r(anchor)": 0.5, "r(context)": 1.0}
+        assert policy.weighed(b"") == {}
+
+
 def test_key_terms_alone() -> None:
     """Nothing is inherited; anchor and address add up to no more than 1."""
     policy = KeyTermsPolicy(relevance(), Steer())

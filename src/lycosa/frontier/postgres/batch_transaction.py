@@ -279,6 +279,7 @@ class PostgresBatch(BatchDecisions):
         connection = self._connection
         if batch.outcomes:
             self._write_outcomes(batch.outcomes)
+        self._count_cycle(batch, new=len(batch.discoveries) - len(again))
         self.open_needed(again)
         if batch.hosts:
             self._write_hosts(batch.hosts)

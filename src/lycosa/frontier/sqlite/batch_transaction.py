@@ -96,6 +96,7 @@ class BatchTransaction(BatchDecisions):
         self.mark_seeds([link for link in batch.discoveries if link.seed], given=False)
         if batch.outcomes:
             self._write_outcomes(batch.outcomes)
+        self._count_cycle(batch, new=len(batch.discoveries) - len(again))
         if again:
             self.open_needed(again)
         if batch.hosts:

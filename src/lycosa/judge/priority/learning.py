@@ -402,6 +402,9 @@ class LearningPolicy(Policy):
             change[0] += step
             change[1] += power
 
+    def weighed(self, policy_data: bytes) -> Mapping[str, float]:
+        return self._shark.weighed(policy_data)
+
     def explain(self, policy_data: bytes, host: str) -> Mapping[str, float]:
         if len(policy_data) <= _HEAD:
             return {}

@@ -95,6 +95,10 @@ class Policy:
         """The parts that the score of a URL is made of, by name, as of now."""
         return {}
 
+    def weighed(self, policy_data: bytes) -> Mapping[str, float]:
+        """How relevant the anchor and the context of a link were, if what is noted of it says so."""
+        return {}
+
     def drain(self) -> list[WeightUpdate]:
         """What was learned since the last call."""
         return []
@@ -154,7 +158,7 @@ class Relevance:
         self._pages, self._shorts = pages, shorts
         has_terms = bool(self._anchors or self._urls)
         self._share = _BESIDE if has_terms else 1.0
-        self._faint = _BESIDE if has_terms and shorts is not None else 0.0  # so little makes no context relevant
+        self.faint = _BESIDE if has_terms and shorts is not None else 0.0  # so little makes no context relevant
         words = sorted({*self._anchors, *(term for term in self._urls if len(term) > 2)}, key=len, reverse=True)
         self._terms = _find_least(words)
         # Over bytes: to say where in a text its matches are costs as much as to find them.
@@ -216,7 +220,7 @@ class Relevance:
                     return anchor, 1.0 if anchor > 0 else 0.0
         else:
             anchor = max(anchor, self.url(url))
-        return anchor, 1.0 if anchor > self._faint else self.near(context)
+        return anchor, 1.0 if anchor > self.faint else self.near(context)
 
     def near(self, text: str) -> float:
         """How relevant a context is."""
@@ -243,6 +247,7 @@ class SharkSearch(Policy):
     def __init__(self, relevance: Relevance, settings: PolicySettings) -> None:
         self._relevance = relevance
         self._decay, self._beta, self._gamma = settings.decay, settings.beta, settings.gamma
+        self._threshold = settings.threshold
         self.inheritance = 0.0  # what the links of the page inherit
 
     def begin_answer(self, observation: Observation) -> None:
@@ -273,17 +278,22 @@ class SharkSearch(Policy):
             "context": rest * (1 - self._beta) * around,
         }
 
+    def weighed(self, policy_data: bytes) -> Mapping[str, float]:
+        if len(policy_data) < _PACKED.size:
+            return {}
+        return dict(zip(("r(anchor)", "r(context)"), _PACKED.unpack_from(policy_data)[1:], strict=True))
+
 
 class FishSearch(SharkSearch):
     """Fish-Search: relevance is yes or no, and a page's children inherit it until it has worn off."""
 
     def begin_answer(self, observation: Observation) -> None:
-        relevant = bool(observation.quarry_kind) or observation.relevance >= 0.5
+        relevant = bool(observation.quarry_kind) or observation.relevance >= self._threshold
         inherited = 1.0 if relevant else self._inherited(observation.policy_data)
         self.inheritance = self._decay * inherited
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
-        anchor = float(self._relevance.short(link.text) > 0 or self._relevance.url(url) > 0)
+        anchor = float(self._relevance.short(link.text) > self._relevance.faint or self._relevance.url(url) > 0)
         value = self._gamma * self.inheritance + (1 - self._gamma) * anchor
         return max(value, prior), _PACKED.pack(self.inheritance, anchor, 0.0)
 

@@ -21,6 +21,7 @@ MANIFEST = MissionManifest(
         "check-services": "lycosa.missions.geo.cli:check_services",
     },
     exports=("lycosa.missions.geo.export.writers",),
+    report="lycosa.missions.geo.report:make_report",
     crawl_options=(CrawlOption("check-services", "After each round, check the services that were found."),),
     after_round="lycosa.missions.geo.cli:check_after",
     pages=(

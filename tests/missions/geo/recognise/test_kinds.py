@@ -150,6 +150,18 @@ def test_feeds_of_data_sets() -> None:
     assert kind_of(feed.format(' xmlns:owc="http://www.opengis.net/owc/1.0"', entry)) is None
 
 
+def test_a_spatial_feed_needs_no_elements_of_inspire() -> None:
+    """Entries with an area and files of data are downloads; news with a place, and pictures of an area, are none."""
+    feed = (
+        '<feed xmlns="http://www.w3.org/2005/Atom" xmlns:georss="http://www.georss.org/georss"><title>T</title>'
+        '<entry><title>Parcels</title><link href="a" type="{}"/><georss:{}>41 2 42 3</georss:{}></entry></feed>'
+    )
+    for shape in ("polygon", "box", "where"):
+        assert kind_of(feed.format("application/gml+xml", shape, shape)) == "atom-download"
+    assert kind_of(feed.format("application/zip", "point", "point")) is None
+    assert kind_of(feed.format("image/jpeg", "box", "box")) is None
+
+
 LINKS = [{"rel": rel, "href": "http://x.org/a"} for rel in ("self", "conformance", "data", "service-desc")]
 COLLECTION = {"id": "rivers", "extent": {"spatial": {"bbox": [[0, 1, 2, 3]]}}, "links": [{"rel": "items", "href": "i"}]}
 

@@ -112,7 +112,7 @@ def build_graph(collection: Collection, addresses: set[str], store: apsw.Connect
             for url in record.pages[1:]:
                 store.execute("INSERT OR IGNORE INTO page VALUES (?, ?)", (url, _encode(kept)))
     parents: dict[str, dict[str, None]] = defaultdict(dict)
-    for target, source, text, _ in list_inlinks(collection.database):
+    for target, source, text, _, _ in list_inlinks(collection.database):
         if (target in addresses or target in known) and source != target and source in known:
             if len(parents[target]) <= 4 * MAX_PARENTS:
                 parents[target][source] = None

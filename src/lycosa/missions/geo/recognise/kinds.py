@@ -49,6 +49,8 @@ _DATA_LINK = re.compile(
     rb"""(?:gml|shp|shape|geopackage|gpkg|geo\+json|tiff|zip|7z|kml|filegdb|las|netcdf|csv|x-ascii|dxf)""",
     re.IGNORECASE,
 )
+#: Where an entry lies: an area, as data sets have; a point is where a piece of news is from.
+_AREA = re.compile(rb"georss\.org/georss.{0,200000}?<(?:\w+:)?(?:polygon|box|where)\b", re.DOTALL)
 _GEO_SEARCH = re.compile(
     rb"opensearch/extensions/(?:geo|eo)|\{geo:|service=csw|inspire_dls|spatial_dataset_identifier", re.IGNORECASE
 )
@@ -251,7 +253,7 @@ class _Reader:
 
 
 def _recognise_feed(body: bytes, charset: str) -> str | None:
-    """A feed of downloads: INSPIRE's elements, or entries that are data sets in a reference system."""
+    """A feed of downloads: INSPIRE's elements, or entries that are data in a reference system or of an area."""
     data = _head(body, charset, _FEED_BYTES)
     codes = _DATASET_CODE.search(data)
     if _INSPIRE.search(data):
@@ -261,7 +263,11 @@ def _recognise_feed(body: bytes, charset: str) -> str | None:
         return "atom-download"
     if b"opengis.net/owc" in data:  # an OWS context names services of others
         return None
-    return "atom-download/dataset" if _CRS_CATEGORY.search(data) and _DATA_LINK.search(data) else None
+    if not _DATA_LINK.search(data):
+        return None
+    if _CRS_CATEGORY.search(data):
+        return "atom-download/dataset"
+    return "atom-download" if _AREA.search(data) else None
 
 
 def _recognise_page(doc: Doc) -> str | None:
