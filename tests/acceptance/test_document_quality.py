@@ -28,7 +28,7 @@ FLOORS = {
     "affiliations": (0.95, 0.90),
     "emails": (0.98, 0.98),
     "language": (0.99, 0.99),
-    "category": (0.90, 0.90),
+    "category": (0.95, 0.95),
 }
 #: What a value must have for being told.
 SURE = 0.3

@@ -205,12 +205,66 @@ def test_an_author_before_a_date(byline: str) -> None:
     assert [person.name for person in read_facts(make_pdf(page)).people] == ["Maria Olsen"]
 
 
+@pytest.mark.parametrize(
+    ("lines", "places"),
+    [
+        (
+            ("Ana Ruiz, Departamento de Suelos, Universidad de Chile, Santiago, Chile. ana@uchile.test",),
+            ["Departamento de Suelos, Universidad de Chile, Santiago, Chile"],
+        ),
+        (
+            ("Departamento de Suelos, Universidad de Chile, Av. Santa Rosa 11315, Santiago. Correspondence: A. Ruiz",),
+            ["Departamento de Suelos, Universidad de Chile"],
+        ),
+        (
+            ("From the Department of Soils, University of Chile (A.R.); and the Institute of Rocks, Leeds (E.S.)",),
+            ["Department of Soils, University of Chile", "Institute of Rocks, Leeds"],
+        ),
+        (("University of Chile", "Santiago, Chile"), ["University of Chile, Santiago, Chile"]),
+    ],
+)
+def test_institutions_stand_alone(lines: tuple[str, ...], places: list[str]) -> None:
+    """Without people, streets, addresses and telephones; what a semicolon parts is two."""
+    page = [Words(80, 80, "Soil Erosion in the Hills of Chile", 18, 1), Words(80, 110, "Ana Ruiz and Eva Sanz", 12)]
+    page += [*lines_down(*lines, x=80, y=130, size=9), Words(80, 190, "Abstract", 12, 1)]
+    page += lines_down(*[PROSE] * 24, x=80, y=210)
+    facts = read_facts(make_pdf(page, lines_down(*[PROSE] * 30)))
+    assert [place.value for place in facts.affiliations] == places
+
+
+def test_numbers_of_institutions_are_no_line_numbers() -> None:
+    """Marks below each other rise as line numbers do, but not with every line."""
+    page = [Words(80, 80, "Soil Erosion in the Hills of Chile", 18, 1), *lines_down(*[PROSE] * 20, x=200, y=160)]
+    for nth in range(9):
+        page += [Words(60, 158 + 40 * nth, str(nth + 1), 5), Words(66, 160 + 40 * nth, "University of", 9)]
+        page += [Words(66, 171 + 40 * nth, f"{'ABCDEFGHI'[nth]}town, Chile", 9)]
+    head = read_facts(make_pdf(page, lines_down(*[PROSE] * 30))).head
+    assert "8 University" in head or "8University" in head
+
+
+def test_a_life_is_of_one_person() -> None:
+    """Its headings tell what it is; directors, languages and stations are neither authors nor institutions."""
+    page = [
+        *[Words(72, 60, "Eva Sanz", 20, 1), Words(72, 90, "Department of Linguistics, University of Leeds")],
+        *[Words(72, 130, "Education", 12, 1), Words(72, 146, "Ph.D. in Linguistics, University of Oslo, 2010")],
+        *[Words(72, 170, "Academic Positions", 12, 1), Words(72, 186, "University of York, 2009-2011")],
+        *[Words(72, 210, "Awards and Honors", 12, 1), Words(72, 226, "Best Thesis, directed by Juan Blanco")],
+        *[Words(72, 250, "Languages", 12, 1), Words(72, 266, "English, French")],
+    ]
+    facts = read_facts(make_pdf(page))
+    assert facts.kind.value == "cv"
+    assert [person.name for person in facts.people if person.role == "author"] == ["Eva Sanz"]
+    assert [place.value for place in facts.affiliations] == ["Department of Linguistics, University of Leeds"]
+
+
 def test_the_name_of_a_journal_is_no_title() -> None:
     """Though it is in the largest letters: its volume stands beside it or below."""
-    for x, y in ((60, 32), (400, 52)):
-        page = [Words(400, 30, "Astrophysics", 26, 1), Words(x, y, "A&A 587, A62 (2016)", 8), *article_page()]
-        pages = [page, lines_down(*[PROSE] * 30)]
-        assert read_facts(make_pdf(*pages)).titles[0].value == "Efficient Parsing of Dependency Structures in Practice"
+    for x, y in ((60, 82), (100, 104)):
+        masthead = [Words(100, 36, "Geology", 20), Words(100, 58, "&", 14), Words(100, 80, "Geophysics", 24, 1)]
+        masthead += [Words(x, y, "G&G 587, A62 (2016)", 8)]
+        lower = [words._replace(y=words.y + 60) for words in article_page()]
+        titles = read_facts(make_pdf(masthead + lower, lines_down(*[PROSE] * 30))).titles
+        assert titles[0].value == "Efficient Parsing of Dependency Structures in Practice"
 
 
 def test_the_navigation_of_slides_is_no_author() -> None:

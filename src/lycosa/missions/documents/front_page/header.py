@@ -39,6 +39,7 @@ from lycosa.text.fold import fold
 
 #: Lines below the title in which a label counts whatever the line model says.
 _LABEL_LINES = 12
+_WRAPPED_CHARS = 60  # a longer line goes on in the next one
 #: Lines below a label whose names have its role, on a cover.
 _LABELLED_MAX = 4
 
@@ -219,11 +220,19 @@ class _HeaderReader:
         marks, body = _leading_mark(line.text)
         goes_on = bool(places) and places[-1].order == order - 1 and not marks
         goes_on = goes_on and _goes_on(line, self._lines[order - 1])
+        if self._levels and not goes_on and re.search(r"\b(?:19|20)\d\d\b", body):
+            return  # a station of a life
         for nth, (part_marks, part) in enumerate(_marked_parts(line.text) or [(marks, body)]):
             before = fold(places[-1].text) if places else ""
             if nth == 0 and goes_on and not part_marks and not self._is_another(before, part):
-                own = INSTITUTION.match(fold(part)) or ADDRESS.search(fold(part))
-                link = "" if before.endswith("-") else ", " if own and not CUT.search(before) else " "
+                own = INSTITUTION.match(fold(part)) or ADDRESS.search(fold(part)) or re.search(r"\d{4}", part)
+                above = self._lines[order - 1]
+                block = [one.text for one in self._lines if one.block == line.block and one.page == line.page]
+                wrapped = (
+                    CUT.search(before) or len(above.text) > _WRAPPED_CHARS or any(one[-1:] == "," for one in block)
+                )
+                link = ", " if above.text.endswith(",") or own and not wrapped else " "
+                link = "" if before.endswith("-") else link
                 places[-1].text = tidy_place(places[-1].text + link + part)
                 places[-1].order = order
             else:
@@ -425,11 +434,12 @@ def _leading_mark(text: str) -> tuple[tuple[str, ...], str]:
 def _marked_parts(text: str) -> list[tuple[tuple[str, ...], str]]:
     """The institutions of one line, each after its mark: "1 University of A 2 University of B"."""
     parts = re.split(
-        rf"(?:(?:^|(?<=[\s,;.])){RAISED}?\s*(?=\d|[†‡§¶∗*])|{RAISED}\s*(?=[a-z]\s?[A-Z]))(\d{{1,2}}|[a-z]|[†‡§¶∗*])\s*(?=[A-ZÁÉÍÓÚ][a-zé])",
+        rf"(?:(?:^|(?<=[\s,;.])){RAISED}?\s*(?=\d|[†‡§¶∗*])|{RAISED}\s*(?=[a-z]\s?[A-Z]))(\d{{1,2}}|[a-z]|[†‡§¶∗*])\s*(?=[A-ZÁÉÍÓÚ][A-Za-zé])",
         text,
     )
     if len(parts) < 3:
-        return []
+        behind = re.findall(rf"([^{RAISED}]{{3,}}?){RAISED}\s?(\d{{1,2}})(?:[,;\s]+(?:and\s)?|$)", text)
+        return [((mark,), part) for part, mark in behind] if len(behind) > 1 and text[-1:].isdigit() else []
     found: list[tuple[tuple[str, ...], str]] = [
         ((mark,), part.strip(" ,;")) for mark, part in zip(parts[1::2], parts[2::2], strict=True) if part.strip()
     ]

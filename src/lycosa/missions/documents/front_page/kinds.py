@@ -50,7 +50,12 @@ _WORDS: tuple[tuple[DocumentKind, float, str], ...] = (
         |requisito (?:parcial )?para|para obtencao do (?:titulo|grau)|grado de doctor\w*
         |titulo de (?:licenciad|ingenier|doctor|magister|master)\w*|grau de (?:bacharel|mestre|doutor|licenciad)\w*
         |trabajo final (?:de|para)|tfg\b|tfm\b|tcc\b|a thesis|memoria del? (?:trabajo|proyecto|tfg)
-        |requirements? for the degree"""),
+        |requirements? for the degree|monografia final|trabalho de formatura|trabajo especial de grado
+        |(?:bachelor|master|diplom|doktor|abschluss)arbeit|inaugural-?dissertation|tesi di (?:laurea|dottorato)
+        |these (?:de doctorat|pour obtenir|presentee)|memoire de (?:master|fin d)|treball (?:de )?fi(?:nal)? de
+        |traballo (?:de )?fin de|proefschrift|διπλωματικη (?:εργασια|μελετη)|πτυχιακη|διδακτορικη διατριβη|examensarbete
+        |masteroppgave|pro gradu|praca (?:magisterska|inzynierska|dyplomowa)|diplomova prace
+        |выпускная квалификационная"""),
     ("thesis", 1.5, r"""
         tesis|thesis|tese|director(?:a|es)?:|tutora?:|orientadora?:|supervis(?:or|ed by)|advisor:|dirigid[oa] por
         |tribunal|jurado|banca examinadora"""),
@@ -65,7 +70,9 @@ _WORDS: tuple[tuple[DocumentKind, float, str], ...] = (
         |boletin de (?:ejercicios|problemas)|lista de exerc\w+
         |ejercicios (?:de|del|sobre|propuestos|resueltos|tema)|problemas (?:de|del|propuestos|resueltos|tema)
         |exercise sheet|problem set|homework|assignment \d+|trabajo practico|ejercicios|exercicios|problem sheet
-        |taller n|tarea \d+|ayudantia|ficha de exerc|laboratorio n|exercises"""),
+        |taller n|tarea \d+|ayudantia|ficha de exerc|laboratorio n|exercises|ubungsblatt|hausaufgabe|lab \d+"""),
+    ("exercises", 3.0, r"""
+        (?:entrega|due(?: date)?|deadline|abgabe)(?=\s?:)|(?:fecha|data) (?:limite )?de entrega|entregables?"""),
     ("slides", 3.0, r"""
         slides|diapositivas|transparencias"""),
     ("notes", 3.0, r"""
@@ -111,6 +118,21 @@ _QUESTION = re.compile(
 _POINTS = re.compile(r"[(\[]\s?\d+(?:[.,]\d+)?\s?(?:puntos?|pts?|points?|pontos?|p)\b\.?\s?[)\]]")
 _BIBLIOGRAPHY = re.compile(r"^(?:\d+\.?\s*)?(?:references|bibliograf\w+|referencias|bibliography)", re.M)
 _INTRODUCTION = re.compile(r"^(?:1\.?|i\.)?\s*introdu(?:ccion|ction|cao)\W*\d?$")
+_CONTENTS = re.compile(
+    r"^(?:indice|contenidos?|contents|table of contents|sumario|inhaltsverzeichnis|table des matieres)$"
+)
+#: Headings of a life.
+_LIFE = re.compile(
+    r"^(?:\d+\.?\s*)?"
+    + alternatives(r"""
+        education(?: and training)?|(?:academic|professional) (?:background|positions|appointments|service)
+        |(?:(?:work|teaching|research) )?experience|employment(?: history)?|(?:(?:selected|recent) )?publications
+        |(?:awards|honors|grants)(?: and \w+)?|skills|languages|invited talks|personal (?:data|details|information)
+        |datos personales|formacion(?: academica)?|estudios|experiencia(?: \w+)?|publicaciones(?: \w+)?
+        |premios(?: y \w+)?|becas|idiomas|congresos|cargos|formacao(?: academica)?|atuacao profissional|producao \w+
+        |ausbildung|berufserfahrung|sprachen|formation|experience professionnelle|langues""")
+    + r"\s*:?$"
+)
 _CHAPTERS = re.compile(r"^(?:capitulo|chapter|tema|unidad|leccion|lecture|parte) \w+", re.M)
 
 
@@ -190,6 +212,8 @@ class _Form(NamedTuple):
     points: int
     chapters: int
     has_blanks: bool  # to be filled in
+    has_contents: bool  # on the first page
+    life: int  # different headings of a life
 
 
 def _form_of(layout: Layout, head: list[Line]) -> _Form:
@@ -212,18 +236,21 @@ def _form_of(layout: Layout, head: list[Line]) -> _Form:
         points=len(_POINTS.findall(text)),
         chapters=len(_CHAPTERS.findall(text)) if pages > 25 else 0,
         has_blanks="________" in text or text.count(".....") > 8 and pages < 4,
+        has_contents=any(_CONTENTS.match(fold(line.text.strip())) for line in head),
+        life=len({line.strip(" :") for line in text.split("\n") if _LIFE.match(line.strip())}),
     )
 
 
 def _score_form(layout: Layout, head: list[Line], *, scores: dict[str, float], reasons: dict[str, str]) -> None:
     form = _form_of(layout, head)
-    for weigh in (_weigh_shape, _weigh_article, _weigh_tasks, _weigh_length):
+    for weigh in (_weigh_shape, _weigh_article, _weigh_tasks, _weigh_life, _weigh_length):
         for kind, weight, reason in weigh(form, scores):
             scores[kind] += weight
             if reason:
                 reasons.setdefault(kind, reason)
 
 
+_IN_TITLE = 4.5  # the score of a kind that the largest letters name
 #: Of each kind, what is added to its score, and the reason that is given.
 _Weights = Iterator[tuple[DocumentKind, float, str]]
 
@@ -257,7 +284,7 @@ def _weigh_article(form: _Form, scores: Mapping[str, float]) -> _Weights:
 
 def _weigh_tasks(form: _Form, scores: Mapping[str, float]) -> _Weights:
     """Exams and sheets of exercises, by their questions and what each is worth."""
-    if form.questions < 2 and form.pages > 8:
+    if form.questions < (1 if scores["exercises"] > _IN_TITLE else 2) and form.pages > 8:
         yield "exercises", -0.8 * scores["exercises"], ""
     if form.points >= 2:
         yield "exam", min(3.0, 0.8 * form.points), "points for each question"
@@ -265,6 +292,14 @@ def _weigh_tasks(form: _Form, scores: Mapping[str, float]) -> _Weights:
         yield "exercises", min(3.0, 0.5 * form.questions), "numbered tasks"
         if scores["exam"] > 0:
             yield "exam", 1.0, ""
+
+
+def _weigh_life(form: _Form, scores: Mapping[str, float]) -> _Weights:
+    """The life of somebody, by its headings; a short text with its contents on the first page is no article."""
+    if form.life > 2 and form.pages < 30:
+        yield "cv", 1.5 * min(5, form.life), "headings of a life"
+    if form.has_contents and not form.has_abstract and 3 < form.pages < 45:
+        yield "notes", 2.5, "contents on the first page"
 
 
 def _weigh_length(form: _Form, scores: Mapping[str, float]) -> _Weights:

@@ -7,20 +7,23 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from lycosa.missions.documents.front_page.names import MARK, MEMBERSHIP, name_score, split_names, tidy_name
 from lycosa.missions.documents.front_page.vocabulary import (
     ADDRESS,
+    COMPANY,
+    DEGREE,
     GIVEN_NAMES,
     HONORIFIC,
     INSTITUTION,
     PARTICLES,
+    TEACHER,
 )
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.names import fits_address
 from lycosa.missions.documents.reading.layout import Line, plain
-from lycosa.text.fold import fold
+from lycosa.text.fold import fold, fold_in_place
 
 CONTACT = re.compile(r"@|\[at\]|\(at\)|\barroba\b|https?:|www\.|\btel[.:]|\bfax\b|orcid|e-?mail|correo|phone", re.I)
 NO_HEADER = re.compile(
@@ -223,7 +226,9 @@ def is_place(place: Institution) -> bool:
     letters = sum(letter.isalpha() for letter in folded)
     if letters < 0.6 * len(folded.replace(" ", "")) or len(folded) > 350:
         return False
-    if NO_PLACE_LABEL.match(folded) or CUT.search(folded):
+    if NO_PLACE_LABEL.match(folded) or CUT.search(folded) or DEGREE.match(folded) or TEACHER.match(folded):
+        return False
+    if place.text[:1].islower() and not place.marks:  # the middle of a sentence
         return False
     if any(mark.startswith(";") for mark in place.marks):
         return True
@@ -231,6 +236,7 @@ def is_place(place: Institution) -> bool:
     return (
         bool(INSTITUTION.search(folded))
         or len(folded) > 12
+        and " " in folded
         and place.score > 0.8
         and near
         or bool(acronyms(place.text))
@@ -238,8 +244,70 @@ def is_place(place: Institution) -> bool:
 
 
 def tidy_place(text: str) -> str:
-    text = re.sub(r"\s+", " ", plain(text)).strip(" ,;:.·•|-–—*†‡§¶∗")
+    text = re.sub(r"\s+", " ", plain(text)).strip(" ,;:.·•|-–—*†‡§¶∗◦")
     return re.sub(r"\s*(?:e-?mail|correo)\b.*$", "", text, flags=re.I)
+
+
+_PLACE_LABEL = re.compile(
+    r"^(?:\(?\d{1,2}\)\s*)?(?:from the |(?:author )?affiliations?\s?:|filiacion\s?:|endereco\s?:|direccion\s?:|"
+    r"address\s?:|and (?:the )?|y (?:el|la) |the (?=department|institute|division|school))\s*"
+)
+_AFTER_PLACE = re.compile(
+    r"[\s.;,(]*\b(?:correspond\w+|direccion de correspondencia|reprint requests?|contact(?: author| information)?\s?:|"
+    r"e-?mails?\b|tel(?:ephone)?\b|phone\b|fax\b|orcid|https?:|www\.|this work|supported by|funded by|received).*$"
+)
+_STREET = re.compile(
+    r"(?:^|(?<=[.–-] ))(?:av(?:\.|da\b|enida\b)|rua\b|calle\b|c/|r\. |p\.? ?o\.? ?box|apartado|carretera|km\b|s/n)|"
+    r"^\d+\S* (?:\S+ )+(?:street|st|avenue|ave|road|rd|drive|blvd|boulevard|lane|way|green)\b"
+)
+_BY_INITIALS = re.compile(r"\s*\((?:[A-Z]\.[A-Z.\s-]{0,8}(?:,\s*|\sand\s|\))){1,12}\)?")
+
+
+def tidy_institutions(places: Sequence[Institution], people: Sequence[Named]) -> list[Institution]:
+    """The institutions without people, streets, telephones and addresses beside them; what a semicolon parts is two."""
+    out: list[Institution] = []
+    for place in places:
+        for text in re.split(r"\s*;\s*(?:and\s+)?", _BY_INITIALS.sub("", place.text)):
+            folded = fold_in_place(text)
+            label, end = _PLACE_LABEL.match(folded), _AFTER_PLACE.search(folded)
+            text = text[label.end() if label else 0 : end.start() if end else None]
+            kept = tidy_place(_without_streets(_ADDRESSES.sub(" ", text), people))
+            named = INSTITUTION.search(fold(kept)) is not None
+            if named or len(kept) > 2 and (kept == tidy_place(place.text) or place.marks) and not _is_town(kept):
+                out.append(structs.replace(place, text=kept))
+    return out
+
+
+def _is_town(text: str) -> bool:
+    """Whether words that name no institution are a town with its state or country: "Berkeley, CA, USA"."""
+    *before, last = re.split(r"\s*,\s*", text)
+    middle = all(re.fullmatch(r"[A-Z]{2}", one) for one in before[1:])
+    is_known = COMPANY.search(fold(text)) is not None
+    return (
+        len(before) in (1, 2)
+        and middle
+        and not is_known
+        and bool(ADDRESS.fullmatch(fold(last)) or re.fullmatch(r"[A-Z]{2}", last))
+    )
+
+
+def _without_streets(text: str, people: Sequence[Named]) -> str:
+    """An institution's parts between commas, up to the first that is a street or a number; people are left out."""
+    kept: list[str] = []
+    for piece in re.split(r"\s*,\s*", text):
+        street = _STREET.search(fold_in_place(piece))
+        piece = piece[: street.start()] if street else piece
+        for one in people:
+            if len(piece) > len(one.name) and piece.startswith(f"{one.name} "):
+                piece = piece[len(one.name) :].strip()
+        named = INSTITUTION.search(fold(piece)) is not None
+        if street or not named and re.search(r"\d", piece):
+            kept += [piece] if named and street else []
+            if any(INSTITUTION.search(fold(one)) for one in kept):
+                break
+        elif named or not any(same_person(piece, one.name) for one in people):
+            kept.append(piece)
+    return ", ".join(kept)
 
 
 _ORCID = re.compile(r"\b(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\b")

@@ -23,6 +23,7 @@ from lycosa.missions.documents.front_page.people import (
     once,
     same_person,
     sort_out_directors,
+    tidy_institutions,
     tie_places,
     without_strangers,
 )
@@ -65,9 +66,9 @@ def facts_of(layout: Layout) -> DocumentFacts:
     front, titles = _find_front(layout)
     people, places = _people_and_places(layout, front, title=titles[0].lines if titles else [], kind=kind.value)
     people = without_strangers(once(people), layout.text, title=titles[0].text if titles else "")
-    people = sort_out_directors(people) if kind.value == "thesis" else people
+    people = sort_out_directors(people) if kind.value in ("thesis", "cv") else people
     people = _with_embedded(people, metadata.get("author", ""), head=layout.lines)
-    places = _places_once(places)
+    places = _places_once(tidy_institutions(places, people))
     emails = _emails(layout, [one.name for one in people])
     early = [line for line in layout.lines if line.page < opening + EARLY_PAGES]
     head = _text_of(layout, (opening, opening + 2))

@@ -44,6 +44,12 @@ INSTITUTION = re.compile(
         |ltda""")
     + r"(?!\w)"
 )
+#: Companies whose authors write no more than their names.
+COMPANY = re.compile(
+    r"\b(?:google|facebook|meta|amazon|apple|deepmind|openai|nvidia|intel|adobe|yahoo|twitter|netflix|samsung|huawei|alibaba|"
+    r"tencent|baidu|siemens|bosch|philips|nokia|ericsson|oracle|xerox|hp|nec|sony|hitachi|toshiba|fujitsu|airbus|linkedin|"
+    r"github|salesforce|vmware|cisco|qualcomm|at ?& ?t|bell labs|novartis|roche|pfizer|daimler\w*)\b"
+)
 #: A place or postal address.
 ADDRESS = re.compile(
     r"\b"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
@@ -415,6 +416,9 @@ def _numbers_lines(column: list[_Word], words: list[_Word]) -> bool:
     values = [int(word.text) for word in column]
     steps = [after - before for before, after in pairwise(values)]
     if len(column) < 8 or sum(0 < step <= 5 for step in steps) < 0.8 * len(steps):
+        return False
+    lead = (column[0].base - column[-1].base) / max(1, values[-1] - values[0])
+    if lead > 3.2 * statistics.median(word.font.size for word in words):  # the marks of institutions
         return False
     low, high = min(word.left for word in column), max(word.right for word in column)
     beside = min(sum(word.right < low for word in words), sum(word.left > high for word in words))
