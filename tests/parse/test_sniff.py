@@ -211,6 +211,7 @@ def test_valid_utf8_is_utf8_whatever_is_declared(declared: str) -> None:
     for part in (body, body + "é".encode()[:1]):
         doc = read(URL, {"content-type": f"text/html; charset={declared}"}, part)
         assert words in doc.text and doc.charset == "utf-8" and "is utf-8" in doc.problem
+        assert words in read(URL, {"content-type": "text/html"}, b" " * 600 + body + b" " * 600).text
     chinese = "<p>联通 港口因风暴关闭了".encode("gbk")
     assert "港口" in read(URL, {"content-type": "text/html; charset=gb2312"}, chinese).text
 

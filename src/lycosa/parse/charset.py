@@ -26,6 +26,7 @@ _SAMPLE_BYTES = 65536
 _BROKEN_SHARE = 4
 
 #: So many characters that are not ASCII are not by chance valid UTF-8: in Chinese text of GB 2312, one of five is.
+#: A page that declares its encoding itself and is no longer than that is believed all the same (html5lib, yahoo-jp).
 _SURE_CHARS = 6
 
 _ASCII_ONLY = bytes(range(128)) + b"?" * 128
@@ -155,7 +156,8 @@ def decode_body(body: bytes, header: str, *, url: str = "") -> DecodedText:
         if declared is None and "\x1b" in text:
             return _guess(body, None, body.find(b"\x1b"), url)
         return DecodedText(declared or "utf-8", text, tentative=declared is None and text.isascii())
-    if declared not in _AS_UTF8 and not body.isascii() and (text := _decode_as_utf8(body)):
+    doubted = declared not in _AS_UTF8 and not body.isascii() and (header or len(body) > _PRESCAN_BYTES)
+    if doubted and (text := _decode_as_utf8(body)):
         return DecodedText("utf-8", text, f"charset: declared {declared}, is utf-8")
     return DecodedText(declared, decode(body, declared))
 
