@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
-from support.crawl_runs import crawl, rows, states
+from support.crawl_runs import command, crawl, rows, states
 from support.loopback import Reply, Web, html
 
 from lycosa import Collection
@@ -30,7 +32,7 @@ def test_narrower_settings_count_for_what_was_found_before(web: Web, tmp_path: P
     assert found["http://b.test/4"] == "rejected scope"
     assert found["http://a.test/print/2"] == "rejected reject-list"
     assert found["http://a.test/1/deep"] == "rejected depth"
-    crawl(web, tmp_path / "c", "http://a.test/")
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "reject=", "--depth", "-1")
     assert states(tmp_path / "c")["http://a.test/print/2"] == "fetched"
     assert "b.test/4" not in web.paths()
 
@@ -46,7 +48,7 @@ def test_a_round_leaves_out_what_is_excluded_by_now(web: Web, tmp_path: Path) ->
     assert "0 gone" in said and "The collection holds 3 pages" in said
     told = conclude(Collection(tmp_path / "c").why("http://a.test/2"))
     assert told.startswith("It is not visited any more, and what is held of it stays (reject-list): the pattern '/2'")
-    crawl(web, tmp_path / "c", "http://a.test/", "--recrawl", "--full")
+    crawl(web, tmp_path / "c", "http://a.test/", "--recrawl", "--full", "--set", "reject=")
     assert web.paths().count("a.test/2") == 1
 
 
@@ -70,7 +72,7 @@ def test_links_that_are_not_followed_are_written_down(web: Web, tmp_path: Path) 
     crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.nofollow=ignore", *obey)
     found = states(tmp_path / "c")
     assert (found["http://a.test/2"], found["http://a.test/3"]) == ("fetched", "rejected rel-nofollow")
-    crawl(web, tmp_path / "c", "http://a.test/")
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.rel_nofollow=ignore")
     assert states(tmp_path / "c")["http://a.test/3"] == "fetched"
 
 
@@ -95,7 +97,7 @@ def test_a_page_that_asked_not_to_be_kept_is_kept_later(web: Web, tmp_path: Path
     web["a.test/shy"] = html(head='<meta name="robots" content="noarchive">')
     crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.noarchive=obey")
     assert states(tmp_path / "c")["http://a.test/shy"] == "rejected noarchive"
-    crawl(web, tmp_path / "c", "http://a.test/")
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.noarchive=ignore")
     assert states(tmp_path / "c")["http://a.test/shy"] == "fetched"
 
 
@@ -240,3 +242,53 @@ def test_a_site_that_says_nofollow_is_told(web: Web, tmp_path: Path) -> None:
     web["a.test/1"] = web["a.test/2"] = html(text="page")
     said = crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.nofollow=ignore")
     assert len(web.paths()) == 3 and "as the pages say nofollow" not in said
+
+
+def test_what_is_not_named_is_kept(web: Web, tmp_path: Path) -> None:
+    """The URL named again goes on with the collection's settings; what changes is told, and bounds are of one run."""
+    folder, url = tmp_path / "c", "http://a.test/"
+    web["a.test/"] = html("/1", "/print/2", text="start")
+    web["a.test/1"] = web["a.test/print/2"] = html(text="page")
+    crawl(web, folder, url, "--set", "fetch.total_timeout_s=50", "--exclude", "/print/", "--limit", "1", code=5)
+    said = crawl(web, folder, url, "--set", "fetch.redirects=3")
+    assert "goes on: fetch.redirects 10 → 3 (" in said
+    mission = Collection(folder).mission
+    assert (mission.fetch.total_timeout_s, mission.reject, mission.limits.pages) == (50, ("/print/",), 0)
+    assert "goes on" not in crawl(web, folder, url)
+    assert "goes on: fetch.total_timeout_s 50 → 60 (" in crawl(web, folder, url, "--set", "fetch.total_timeout_s=60")
+    assert states(folder)["http://a.test/print/2"] == "rejected reject-list"
+
+
+def test_what_was_named_beside_a_mission_is_kept(web: Web, tmp_path: Path) -> None:
+    """A mission named again brings what its file says now; what the command line said stays, but for secrets."""
+    folder, file = tmp_path / "c", tmp_path / "m.toml"
+    web["a.test/"] = html(text="start")
+    file.write_text("name = 'mine'\nseeds = ['http://a.test/']\nreject = ['/print/']\n[fetch]\ntotal_timeout_s = 40\n")
+    secret = 'hosts."a.test".password=hush'
+    crawl(web, folder, str(file), "--set", "fetch.redirects=3", "--exclude", "/x/", "--set", secret, "--limit", "9")
+    file.write_text("name = 'mine'\nseeds = ['http://a.test/']\n[fetch]\ntotal_timeout_s = 30\n")
+    said = crawl(web, folder, str(file))
+    assert "fetch.total_timeout_s 40 → 30" in said and "redirects" not in said
+    mission = Collection(folder).mission
+    assert (mission.fetch.redirects, mission.reject, mission.limits.pages) == (3, ("/x/",), 0)
+    assert "hush" not in (folder / "lycosa.toml").read_text()
+
+
+def test_another_mission_in_a_collection_is_asked_about_on_a_terminal(web: Web, tmp_path: Path) -> None:
+    """Whoever sits there may have meant another collection; what nobody sits at goes on, and tells what changes."""
+    folder, file = tmp_path / "c", tmp_path / "m.toml"
+    web["a.test/"] = html(text="start")
+    crawl(web, folder, "http://a.test/")
+    file.write_text("name = 'other'\n[fetch]\ntotal_timeout_s = 30\n")
+    ours, theirs = pty.openpty()
+    words = command(web, folder, str(file), "http://a.test/")
+    with subprocess.Popen(words, stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL) as process:
+        os.write(ours, b"n\n")
+        process.wait(timeout=60)
+    asked = os.read(ours, 4096).decode()
+    assert process.returncode == 2 and 'made by the mission "mirror"' in asked
+    assert Collection(folder).mission.name == "mirror"
+    said = crawl(web, folder, str(file), "http://a.test/")
+    assert 'this is "other"; fetch.total_timeout_s' in said
+    os.close(ours)
+    os.close(theirs)

@@ -18,6 +18,8 @@ from lycosa.config.command_options import (
     mission_options,
     refuse_empty_name,
 )
+from lycosa.config.loading import load
+from lycosa.config.mission_files import find_own
 from lycosa.config.settings import Mission
 from lycosa.errors import LycosaError, Partial, UsageError
 from lycosa.missions import registry
@@ -133,6 +135,8 @@ def crawl(
 
     if output:
         check_place(output)
+    if not new:
+        _ask_about_other(mission)
 
     from lycosa.crawler.run import CrawlOptions, run
 
@@ -154,6 +158,17 @@ def crawl(
         written=written,
     )
     return run(mission, chosen, after=after_round).exit_code or export_code
+
+
+def _ask_about_other(mission: Mission) -> None:
+    """Ask whoever sits at the terminal whether a collection of another mission is meant."""
+    own = find_own(Path(mission.keep.collection))
+    if own is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    before = load(own, check_own=False).mission.name
+    question = f'The collection {own.parent} was made by the mission "{before}". Go on in it with "{mission.name}"?'
+    if before != mission.name and not click.confirm(question, err=True):
+        raise UsageError("Nothing was done: name another folder with --collection DIR.")
 
 
 def _finish_round(
@@ -278,7 +293,7 @@ def check(words: tuple[str, ...], form: str | None, **options: Any) -> None:
     lycosa check mission.toml
     lycosa check mission.toml https://example.org/calendar?month=13
     """
-    command_line = load_command_line(words, options, judging=True)
+    command_line = load_command_line(words, options)
     if command_line.words:
         _write_rules(command_line, form)
     else:

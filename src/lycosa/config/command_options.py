@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from lycosa.config import mission_table
-from lycosa.config.fields import nearest
+from lycosa.config.fields import env_name, nearest, split
+from lycosa.config.host_rules import mask
 from lycosa.config.loading import SETTINGS, LoadedMission, Setting, load
-from lycosa.config.mission_files import find_mission, find_own
+from lycosa.config.mission_files import find_mission, find_own, read_named
 from lycosa.config.seeds import settle_seeds
-from lycosa.config.settings import KeepSettings, Mission
+from lycosa.config.settings import RUN_BOUNDS, KeepSettings, Mission
 from lycosa.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -138,10 +140,17 @@ def refuse_empty_name(_: click.Context, option: click.Parameter, value: str | No
     return value
 
 
-def load_command_line(words: Sequence[str], options: dict[str, Any], *, judging: bool = False) -> CommandLine:
+#: The patterns of the command line are added to those of the mission.
+_ADDED = ("accept", "reject")
+#: What is no part of what a command line says of a crawl.
+_OF_A_FOLDER = ("keep.collection", "seeds")
+
+
+def load_command_line(words: Sequence[str], options: dict[str, Any]) -> CommandLine:
     """Load the mission that a command line asks for; removes what `mission_options` added from `options`.
 
-    Without one it is the collection's own, if nothing else is named either, or if URLs are named only to be judged.
+    Without one it is the collection's own, if there is a collection. What command lines have named for a collection
+    stays, also where a mission is named for it.
     """
     sets = options.pop("sets")
     given = {setting: options.pop(setting.name, None) for setting in SETTINGS}
@@ -150,17 +159,43 @@ def load_command_line(words: Sequence[str], options: dict[str, Any], *, judging:
     rest = tuple(words if file is None else words[1:])
     if file is None and len(words) > 1 and words[0].isidentifier() and nearest(words[0], mission_table.names()):
         raise UsageError(mission_table.complain(words[0]))  # no address either, and a name that is nearly a mission's
-    if file is None and (judging or not words):
-        folder = Path(overrides.get("keep.collection", default_collection()))
-        if file := find_own(folder):
-            overrides["keep.collection"] = str(folder)  # the collection may have been moved since the file was written
-    added = {key: overrides.pop(key) for key in ("accept", "reject") if key in overrides}
+    named = [
+        f"{key}={text}" for key, value in overrides.items() for text in ([value] if isinstance(value, str) else value)
+    ]
+    named = [text for text in (*named, *sets) if _may_stay(*_split_set(text))]
+    is_own = (
+        file is None and (file := find_own(Path(overrides.get("keep.collection", default_collection())))) is not None
+    )
+    if is_own:  # the collection may have been moved since the file was written
+        overrides.setdefault("keep.collection", default_collection())
+    if is_own and rest:
+        sets = [*(f"{key}=0" for key in RUN_BOUNDS if env_name(split(key)) not in os.environ), *sets]
+    added = {key: overrides.pop(key, ()) for key in _ADDED}
     loaded = load(file, environ=os.environ, overrides=overrides, sets=sets)
-    if added:
-        # The patterns of the command line are added to those of the file, which must be loaded before.
-        lists = {key: [*getattr(loaded.mission, key), *values] for key, values in added.items()}
+    own = file if is_own else find_own(Path(loaded.mission.keep.collection))
+    again = {_split_set(text)[0] for text in named} - {*_ADDED}
+    earlier = [text for text in read_named(own) if _split_set(text)[0] not in again] if own else []
+    if not is_own:
+        for key in _ADDED:
+            added[key] = (*(text for name, text in map(_split_set, earlier) if name == key), *added[key])
+        sets = [*(text for text in earlier if _split_set(text)[0] not in _ADDED), *sets]
+    if any(added.values()) or earlier:
+        # The file must be loaded before, as patterns are added to those of the file.
+        lists = {key: [*dict.fromkeys((*getattr(loaded.mission, key), *more))] for key, more in added.items() if more}
         loaded = load(file, environ=os.environ, overrides=overrides | lists, sets=sets)
-    return CommandLine(loaded, rest)
+    kept = tuple(dict.fromkeys([*earlier, *named]))
+    return CommandLine(replace(loaded, mission=replace(loaded.mission, named=kept)), rest)
+
+
+def _split_set(text: str) -> tuple[str, str]:
+    key, _, value = text.partition("=")
+    return key.strip(), value
+
+
+def _may_stay(key: str, value: str) -> bool:
+    """Whether a setting may be written down: nothing of this run or this folder alone, and no secret."""
+    path = split(key)
+    return key not in (*RUN_BOUNDS, *_OF_A_FOLDER) and path[:1] != ("hosts",) and mask(path, value) == value
 
 
 def choose_seeds(

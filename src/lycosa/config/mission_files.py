@@ -262,6 +262,15 @@ def find_own(folder: FilePath) -> FilePath | None:
     return file if os.path.isfile(file) else None
 
 
+def read_named(file: FilePath) -> Sequence[str]:
+    """What command lines named for a collection, of its own mission; nothing where that cannot be read any more."""
+    try:
+        found = toml.parse_tables(_decode(_load(file), file)).get("named", ())
+    except (UsageError, ValueError):
+        return ()
+    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else ()
+
+
 def read_file(file: FilePath) -> tuple[list[GivenValue], list[Problem]]:
     """The values that a mission file gives, and what is wrong with it; UsageError when it cannot be read at all."""
     if names := split_names(str(file)):

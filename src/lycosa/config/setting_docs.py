@@ -90,6 +90,13 @@ def describe(loaded: LoadedMission) -> list[SettingRow]:
     return rows
 
 
+def find_changes(before: Mission, now: Mission) -> dict[str, tuple[str, str]]:
+    """The settings that differ, as they are shown, but for seeds and what only this collection is called."""
+    old, new = ({row.key: row.value for row in describe(LoadedMission(mission, {}))} for mission in (before, now))
+    keys = (key for key in old | new if key not in ("seeds", "seeds_file", "keep.collection", "name", "named"))
+    return {key: (old.get(key, "none"), new.get(key, "none")) for key in keys if old.get(key) != new.get(key)}
+
+
 def _own_paths(mission: Mission) -> Iterable[Path]:
     """The settings that its missions bring themselves."""
     names = dict.fromkeys([*mission.missions, *mission.own])

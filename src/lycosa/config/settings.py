@@ -359,6 +359,8 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     """where the crawl begins"""
     seeds_file: str = ""
     """list of further seeds, as --seeds takes it; looked up from the mission's folder"""
+    named: tuple[Line, ...] = ()
+    """of a collection: what command lines set for it; kept when a mission is named for it"""
     scope: Scope = "domain"
     """free: any host; domain: the seeds' hosts and below; host: the seeds' hosts; path: below the seeds' folders"""
     ports: Ports = "seeds"
@@ -401,6 +403,9 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
         return ",".join((*self.missions, *([self.quarry] if self.quarry else [])))
 
 
+#: How far a run goes, and whether others follow: named anew by each command that names its seeds.
+RUN_BOUNDS = ("limits.pages", "limits.time_s", "recrawl.period_h")
+
 #: Units may be written with a number: "1h30m", "10 MB".
 Number = float | str
 Texts = str | Iterable[str]
@@ -418,6 +423,8 @@ class CrawlKeywords(TypedDict, total=False):
     accept: Texts
     reject: Texts
     missions: Texts
+    seeds_file: FilePath
+    named: Texts
     thesaurus: str
     themes: Texts
     workers: int

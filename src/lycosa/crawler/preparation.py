@@ -22,7 +22,8 @@ from msgspec import Struct
 from lycosa import clock, urls
 from lycosa.collection.folder import list_seeds
 from lycosa.config.loading import load
-from lycosa.config.settings import FetchSettings, LimitSettings, Mission, RecrawlSettings
+from lycosa.config.setting_docs import find_changes
+from lycosa.config.settings import RUN_BOUNDS, FetchSettings, LimitSettings, Mission, RecrawlSettings
 from lycosa.config.toml import to_toml
 from lycosa.crawler.rendering import fetch_again
 from lycosa.errors import CollectionError, UsageError
@@ -153,6 +154,8 @@ _GOVERNED_BY = {
 _PARTS = ("cut-short", "timeout", "truncated", "corrupt")
 
 
+_TOLD_CHANGES = 12
+
 #: Under this key, with how many seeds what was out of scope was judged again when a crawl ended.
 SEEDS_JUDGED = "seeds_judged"
 #: Under this key, the list of seeds that is in the database whole.
@@ -263,8 +266,9 @@ def _resume(
 ) -> list[str]:
     """Apply the settings of this run to what the last one left; returns what people should know."""
     before = _last_mission(frontier)
-    notes = _describe_changes(mission, before, folder=folder, more_seeds=more_seeds)
-    notes += _reopen(mission, before, frontier, seeds, judge)
+    stored = load(text=to_toml(mission)).mission  # without secrets, as before
+    notes = _describe_changes(stored, before, folder=folder, more_seeds=more_seeds)
+    notes += _reopen(mission, _find_governed(stored, before), frontier, seeds, judge)
     notes += fetch_again(mission, frontier)
     notes += _store_now(mission, frontier)
     frontier.changes.cap_waits(clock.now() + longest_pause(mission.fetch))
@@ -287,11 +291,10 @@ def _last_mission(frontier: Frontier) -> Mission | None:
 
 def _find_governed(mission: Mission, before: Mission | None) -> list[str]:
     """The reasons whose settings changed since the last run: all, where its mission cannot be read any more."""
-    now = load(text=to_toml(mission)).mission  # as it is stored: without secrets
     return [
         reason
         for reason, settings in _GOVERNED_BY.items()
-        if before is None or any(_value_at(now, key) != _value_at(before, key) for key in settings)
+        if before is None or any(_value_at(mission, key) != _value_at(before, key) for key in settings)
     ]
 
 
@@ -301,19 +304,26 @@ def _value_at(mission: Mission, key: str) -> object:
 
 def _describe_changes(mission: Mission, before: Mission | None, *, folder: str, more_seeds: int) -> list[str]:
     """Say what is new of a run on this collection: its user may have meant another one."""
-    news = []
-    if before is not None and before.name != mission.name:
-        news.append(f'it was made by the mission "{before.name}", this is "{mission.name}"')
+    news, changes = [], []
+    if before is not None:
+        if before.name != mission.name:
+            news.append(f'it was made by the mission "{before.name}", this is "{mission.name}"')
+        for key, values in find_changes(before, mission).items():
+            old, new = (value.removesuffix(".0") for value in values)
+            changes += [f"{key} {old} → {new}"] if key not in RUN_BOUNDS else []
     if more_seeds:
         news.append(f"{counted(more_seeds, 'seed', 'is')} new to it")
+    news += changes[:_TOLD_CHANGES]
+    if len(changes) > _TOLD_CHANGES:
+        news.append(f"{counted(len(changes) - _TOLD_CHANGES, 'more setting', 'is')} another")
     return [f"The collection {folder} goes on: {'; '.join(news)} (--collection DIR for another)."] if news else []
 
 
 def _reopen(
-    mission: Mission, before: Mission | None, frontier: Frontier, seeds: list[str], judge: UrlJudge | None
+    mission: Mission, governed: list[str], frontier: Frontier, seeds: list[str], judge: UrlJudge | None
 ) -> list[str]:
     """Judge again what settings had refused that changed since the last run; what traps counted so far still counts."""
-    reasons = [reason for reason in _find_governed(mission, before) if reason not in _holding(mission.fetch)]
+    reasons = [reason for reason in governed if reason not in _holding(mission.fetch)]
     if not reasons:
         return []
     frontier.set_meta(UNIFORM, "")

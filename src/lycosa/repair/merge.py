@@ -22,8 +22,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection.folder import keep_mission, list_seeds, lock
-from lycosa.config.loading import LoadedMission, load
-from lycosa.config.setting_docs import describe
+from lycosa.config.loading import load
+from lycosa.config.setting_docs import find_changes
 from lycosa.config.settings import Mission
 from lycosa.disk import make_fault, replace_text, sync_file, sync_folder
 from lycosa.errors import CollectionError, LycosaError, UsageError
@@ -311,12 +311,10 @@ def _mission_of(folder: Path) -> Mission:
 
 def _differences(mission: Mission, source: MergedCollection) -> list[str]:
     """The settings in which the mission of a collection differs: from now on the first one's count."""
-    ours = {row.key: row.value for row in describe(LoadedMission(mission, {}))}
-    theirs = {row.key: row.value for row in describe(LoadedMission(source.mission, {}))}
-    apart = [key for key in theirs if key not in ("seeds", "keep.collection", "name") and ours.get(key) != theirs[key]]
+    apart = [(key, *values) for key, values in find_changes(source.mission, mission).items()]
     if not apart:
         return []
-    shown = ", ".join(f"{key} = {theirs[key]} (now {ours.get(key, 'none')})" for key in apart[:_SHOWN])
+    shown = ", ".join(f"{key} = {theirs} (now {ours})" for key, theirs, ours in apart[:_SHOWN])
     more = f" and {len(apart) - _SHOWN} more" if len(apart) > _SHOWN else ""
     return [f"{source.folder} was made with other settings: {shown}{more}."]
 
