@@ -149,6 +149,17 @@ def cover_of(*texts: str) -> Layout:
             {"author": ["Rosa Elena Quispe Mamani"], "teacher": ["Luis Castillo Vidal"]},
         ),
         (
+            (
+                "UNIVERSIDAD NACIONAL", "SEDE NORTE", "FACULTAD DE MINAS", "", "# Demanda de energía", "",
+                "Yesid Ospina", "", "2017", "", "Dirigida por", "Ph.D. Luis Arango",
+            ),
+            {"author": ["Yesid Ospina"], "director": ["Luis Arango"]},
+        ),
+        (
+            ("Tripos", "", "# Compilers", "", "Rhian Bevan", "", "2019", "", "Thesis", "Supervisor: Eva Sanz PhD"),
+            {"author": ["Rhian Bevan"], "director": ["Eva Sanz"]},
+        ),
+        (
             ("Tesi di Laurea Magistrale", "", "# Reti neurali", "", "Relatore:", "Prof. Ugo Cerri",
              "Candidato:", "Enzo Bo"),
             {"author": ["Enzo Bo"], "director": ["Ugo Cerri"]},

@@ -27,6 +27,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     ABSTRACT,
     ADDRESS,
     DEGREE,
+    GIVEN_NAMES,
     INSTITUTION,
     KEYWORDS,
     PARTICLES,
@@ -336,7 +337,10 @@ class _CoverReader:
         names, rests = names_and_places(text)
         if not names:
             return False
-        if self._pending is None and own_role is None and _is_town(self._lines, order):
+        is_sure = any(not GIVEN_NAMES.isdisjoint(fold(name).split()) for name, _ in names)
+        around = [one for one in self._lines[max(0, order - 1) : order + 2] if one.block == line.block]
+        among = len(around) == 3 and all(INSTITUTION.search(fold(one.text)) for one in (around[0], around[2]))
+        if self._pending is None and own_role is None and not is_sure and (among or self._is_town(order)):
             return True
         if not rests and INSTITUTION.search(fold(plain(line.text.strip()))):
             return False
@@ -348,6 +352,12 @@ class _CoverReader:
         self.people += _named(names, role, line, base=base, rule=rule, order=order)
         self.places += [Institution(tidy_place(one), line, marks, 0.7, order) for one, marks in rests]
         return True
+
+    def _is_town(self, order: int) -> bool:
+        """Whether words that may be a name, below those of the author, stand over the date: "Porto Alegre", "2017"."""
+        after = fold(self._lines[order + 1].text) if order + 1 < len(self._lines) else ""
+        dated = re.match(r"^\W*(?:[a-z]+ (?:de |of )?)?(?:19|20)\d\d\W*$", after)
+        return bool(dated and (self.people or ADDRESS.search(fold(self._lines[order].text))))
 
     def _take_places(self, order: int, text: str, *, is_labelled: bool) -> None:
         """Take over the institutions of a line that names nobody."""
@@ -449,14 +459,6 @@ def _marked_parts(text: str) -> list[tuple[tuple[str, ...], str]]:
 def _goes_on(line: Line, above: Line) -> bool:
     """Whether a line of an institution belongs to the one above it."""
     return line.block == above.block and abs(line.size - above.size) < 0.6
-
-
-def _is_town(lines: list[Line], order: int) -> bool:
-    """Whether words that may be a name stand over the date at the foot of a cover: "Porto Alegre", "2017"."""
-    after = fold(lines[order + 1].text) if order + 1 < len(lines) else ""
-    return (
-        bool(re.match(r"^\W*(?:[a-z]+ (?:de |of )?)?(?:19|20)\d\d\W*$", after)) and name_score(lines[order].text) < 0.7
-    )
 
 
 _INSTITUTION_NAME = re.compile(

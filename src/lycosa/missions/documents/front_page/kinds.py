@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple, get_args
 
-from lycosa.missions.documents.front_page.vocabulary import ABSTRACT, KEYWORDS, REFERENCES, SECTION, alternatives
+from lycosa.missions.documents.front_page.vocabulary import (
+    ABSTRACT,
+    KEYWORDS,
+    LIFE,
+    REFERENCES,
+    SECTION,
+    TABLES,
+    join_table,
+)
 from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
 from lycosa.missions.documents.reading.layout import Layout, Line
 from lycosa.text.fold import fold
@@ -36,73 +44,10 @@ def identify_language(text: str) -> tuple[str, float]:
     return str(language), min(0.99, float(probability))
 
 
-#: Words that speak for a kind, with their weight; those in large letters count most.
-_WORDS: tuple[tuple[DocumentKind, float, str], ...] = (
-    ("thesis", 4.0, r"""
-        tesis (?:doctoral|de (?:grado|maestria|licenciatura|doctorado|master)|para optar)|tesina
-        |trabajo (?:de )?fin(?:al)? de (?:grado|master|carrera|estudios)|proyecto (?:de )?fin de (?:carrera|grado)
-        |proyecto de grado|trabajo de (?:grado|titulacion|diploma)|memoria (?:para optar|de titulo)
-        |tesis presentada|dissertacao|tese de|trabalho de conclusao
-        |monografia (?:apresentada|de (?:conclusao|graduacao|final|especiali\w*))|tese apresentada|dissertation
-        |(?:bachelor|master|doctoral|phd|honors|undergraduate)(?:'?s|’s)? thesis
-        |thesis (?:submitted|presented|proposal)|submitted in partial fulfil\w*|in partial fulfil\w*
-        |para (?:optar|obtener) (?:por |al |el |a )*(?:titulo|grado)|para (?:la )?obtencion del? (?:titulo|grado)
-        |requisito (?:parcial )?para|para obtencao do (?:titulo|grau)|grado de doctor\w*
-        |titulo de (?:licenciad|ingenier|doctor|magister|master)\w*|grau de (?:bacharel|mestre|doutor|licenciad)\w*
-        |trabajo final (?:de|para)|tfg\b|tfm\b|tcc\b|a thesis|memoria del? (?:trabajo|proyecto|tfg)
-        |requirements? for the degree|monografia final|trabalho de formatura|trabajo especial de grado
-        |(?:bachelor|master|diplom|doktor|abschluss)arbeit|inaugural-?dissertation|tesi di (?:laurea|dottorato)
-        |these (?:de doctorat|pour obtenir|presentee)|memoire de (?:master|fin d)|treball (?:de )?fi(?:nal)? de
-        |traballo (?:de )?fin de|proefschrift|διπλωματικη (?:εργασια|μελετη)|πτυχιακη|διδακτορικη διατριβη|examensarbete
-        |masteroppgave|pro gradu|praca (?:magisterska|inzynierska|dyplomowa)|diplomova prace
-        |выпускная квалификационная"""),
-    ("thesis", 1.5, r"""
-        tesis|thesis|tese|director(?:a|es)?:|tutora?:|orientadora?:|supervis(?:or|ed by)|advisor:|dirigid[oa] por
-        |tribunal|jurado|banca examinadora"""),
-    ("exam", 4.0, r"""
-        examen|exame final|final exam|midterm|(?:primer|segundo|tercer)\w* parcial(?:es)?|examen (?:final|parcial)
-        |prueba (?:final|parcial|escrita)|prova (?:final|\d+|escrita)|convocatoria (?:ordinaria|extraordinaria|de)
-        |recuperatorio|control n\w*|certamen|exam\b|quiz|solemne|evaluacion (?:final|parcial)
-        |avaliacao (?:final|parcial)|evau|selectividad"""),
-    ("exercises", 4.0, r"""
-        guia (?:de (?:ejercicios|problemas|trabajos practicos)|n?[ºo°]?\s?\d+)|practica n?[ºo°]?\s?\d+
-        |hoja (?:de (?:ejercicios|problemas)|\d+)|relacion de (?:ejercicios|problemas)
-        |boletin de (?:ejercicios|problemas)|lista de exerc\w+
-        |ejercicios (?:de|del|sobre|propuestos|resueltos|tema)|problemas (?:de|del|propuestos|resueltos|tema)
-        |exercise sheet|problem set|homework|assignment \d+|trabajo practico|ejercicios|exercicios|problem sheet
-        |taller n|tarea \d+|ayudantia|ficha de exerc|laboratorio n|exercises|ubungsblatt|hausaufgabe|lab \d+"""),
-    ("exercises", 3.0, r"""
-        (?:entrega|due(?: date)?|deadline|abgabe)(?=\s?:)|(?:fecha|data) (?:limite )?de entrega|entregables?"""),
-    ("slides", 3.0, r"""
-        slides|diapositivas|transparencias"""),
-    ("notes", 3.0, r"""
-        apuntes|notas de (?:clase|curso|la asignatura|aula)|lecture notes|class notes|apostila
-        |material de (?:catedra|apoyo|estudio)|notas de|course notes|manual de|hoja de referencia|cheat ?sheet
-        |dicas|formulario de|teaching notes|resumen de|guia de estudio|tutorial"""),
-    ("poster", 3.0, r"""
-        poster|cartel"""),
-    ("cv", 5.0, r"""
-        curriculum (?:vitae|academico)|curriculo (?:vitae|lattes)|^curriculum$|hoja de vida|resume of|^cv\b
-        |datos personales"""),
-    ("programme", 5.0, r"""
-        programa (?:de (?:la )?(?:asignatura|materia|curso|disciplina)|analitico|del curso|docente)|guia docente
-        |plan (?:docente|de estudios|de trabajo de la catedra)|syllabus
-        |course (?:outline|programme|description|guide)|ementa\b|plano de ensino|ficha de (?:la )?asignatura
-        |planificacion (?:docente|anual)|sistema de evaluacion|carga horaria|creditos ects
-        |competencias (?:generales|especificas)|bibliografia (?:obligatoria|basica|recomendada)"""),
-    ("report", 4.0, r"""
-        informe (?:tecnico|final|de|anual)|technical report|tech\. report|relatorio (?:tecnico|final|de|anual)
-        |reporte (?:tecnico|final|de)|memoria anual|annual report|white paper|deliverable|working paper
-        |documento de trabajo|report no|tr-\d+"""),
-    ("proposal", 4.0, r"""
-        propuesta de (?:tesis|trabajo|tfg|proyecto|investigacion)|anteproyecto
-        |(?:research|project|thesis) proposal|proposta de|plan de (?:tesis|investigacion)
-        |proyecto de (?:tesis|investigacion)|projeto de pesquisa"""),
-    ("form", 4.0, r"""
-        formulario|solicitud de|application form|formulario de|impreso|declaracion jurada|ficha de inscripcion
-        |instancia"""),
-)  # fmt: skip
-_COMPILED = tuple((kind, weight, re.compile(rf"\b{alternatives(table)}\b", re.M)) for kind, weight, table in _WORDS)
+#: Words that speak for a kind, with their weight.
+_COMPILED: tuple[tuple[DocumentKind, float, re.Pattern[str]], ...] = tuple(
+    (one["kind"], one["weight"], re.compile(rf"\b(?:{join_table(one['words'])})\b", re.M)) for one in TABLES["kinds"]
+)
 _JOURNAL = re.compile(
     r"\b(?:issn|doi:|doi\.org|vol(?:ume|umen|\.)\s?\d|journal|revista|proceedings|actas|received|recibido|"
     r"recebido|aceptado|aceito|transactions|letters|"
@@ -120,18 +65,6 @@ _BIBLIOGRAPHY = re.compile(r"^(?:\d+\.?\s*)?(?:references|bibliograf\w+|referenc
 _INTRODUCTION = re.compile(r"^(?:1\.?|i\.)?\s*introdu(?:ccion|ction|cao)\W*\d?$")
 _CONTENTS = re.compile(
     r"^(?:indice|contenidos?|contents|table of contents|sumario|inhaltsverzeichnis|table des matieres)$"
-)
-#: Headings of a life.
-_LIFE = re.compile(
-    r"^(?:\d+\.?\s*)?"
-    + alternatives(r"""
-        education(?: and training)?|(?:academic|professional) (?:background|positions|appointments|service)
-        |(?:(?:work|teaching|research) )?experience|employment(?: history)?|(?:(?:selected|recent) )?publications
-        |(?:awards|honors|grants)(?: and \w+)?|skills|languages|invited talks|personal (?:data|details|information)
-        |datos personales|formacion(?: academica)?|estudios|experiencia(?: \w+)?|publicaciones(?: \w+)?
-        |premios(?: y \w+)?|becas|idiomas|congresos|cargos|formacao(?: academica)?|atuacao profissional|producao \w+
-        |ausbildung|berufserfahrung|sprachen|formation|experience professionnelle|langues""")
-    + r"\s*:?$"
 )
 _CHAPTERS = re.compile(r"^(?:capitulo|chapter|tema|unidad|leccion|lecture|parte) \w+", re.M)
 
@@ -237,7 +170,7 @@ def _form_of(layout: Layout, head: list[Line]) -> _Form:
         chapters=len(_CHAPTERS.findall(text)) if pages > 25 else 0,
         has_blanks="________" in text or text.count(".....") > 8 and pages < 4,
         has_contents=any(_CONTENTS.match(fold(line.text.strip())) for line in head),
-        life=len({line.strip(" :") for line in text.split("\n") if _LIFE.match(line.strip())}),
+        life=len({line.strip(" :") for line in text.split("\n") if LIFE.match(line.strip())}),
     )
 
 

@@ -13,7 +13,8 @@ from lycosa.missions.documents.front_page.vocabulary import (
     MONTH,
     NOT_NAMES,
     PARTICLES,
-    alternatives,
+    TABLES,
+    join_table,
 )
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.names import is_numbered, no_names
@@ -53,7 +54,8 @@ def strip_titles(text: str) -> str:
         previous = text
         text = HONORIFIC.sub("", text, count=1) if HONORIFIC.match(text.strip()) else text
         text = text.strip(" ,;.:") if not re.search(r"\b[A-Z]\.$", text.strip()) else text.strip(" ,;:")
-    return re.sub(r",\s*(?:ph\.?\s?d|m\.?sc|md|m\.d|mba|frs|bsc|dr|jr)\b\.?.*$", "", text, flags=re.I)
+    text = re.sub(r",\s*(?:md|m\.d|mba|frs|bsc|dr|jr)\b\.?.*$", "", text, flags=re.I)
+    return re.sub(r"[,\s]\s*(?:ph\.?\s?d|m\.?sc)\b\.?.*$", "", text, flags=re.I)
 
 
 class _Shape(NamedTuple):
@@ -237,63 +239,10 @@ def _apart(pieces: list[str]) -> list[str]:
     return out
 
 
-#: The labels of each role, without accents.
-_LABELS: dict[Role, str] = {
-    "head": r"""
-        rector(?:a)?|vicerrector\w*|decan[oa]|dean|jef[ea] de (?:departamento|carrera|estudios)
-        |director(?:a)? de (?:carrera|departamento|escuela|la (?:carrera|escuela|licenciatura))
-        |coordinador(?:a)?(?: de \w+)*|head of department|chefe de departamento
-        |coordenador(?:a)?""",
-    "tutor": r"""
-        co-?tutor(?:a|es)?|tutor(?:a|es|as)?(?: academic\w*| profesional| de tesis| del tfg)?|asesor(?:a|es)?
-        |co-?asesor(?:a)?|tutelad[oa] por|tutorizad[oa] por|bajo la tutela de|betreu(?:er(?:in)?|t (?:von|durch))
-        |encadrant[es]*|encadre par|maitre de stage|begeleiders?|opiekun|vedouci(?: prace)?|veileder|handledare|vejleder
-        |aufgabensteller(?:in)?|themensteller(?:in)?""",
-    "director": r"""
-        (?:co-?)?director(?:a|es|as)?(?:/es|\(es\)|/a)?(?: de (?:tesis|tesina|proyecto|trabajo)(?: \w+)?)?
-        |(?:co-?)?director(?:a|es|as)? del (?:tfg|tfm|trabajo)
-        |dirigid[oa] por|bajo la direccion de|(?:co-?)?orientador(?:a|es)?|orientad[oa] por
-        |(?:thesis |research |faculty |project )?(?:co-?)?(?:advis[oe]r|supervisor)s?|supervised by|advised by
-        |under the (?:supervision|direction) of|profesor(?:a)? guia|(?:co)?promotor(?:a|en)?|ponente?
-        |(?:first|second|main|primary|academic|industrial|external) (?:supervisor|advis[eo]r)s?(?:/assessor)?
-        |(?:co-?)?relator[ei]|direct(?:eur|rice)s? de (?:these|recherche|memoire)|sous la direction de|dirigit per
-        |επιβλεπ\w+(?: καθηγητ\w+)?|научный руководитель|orientacao|gutachter(?:in)?
-        |(?:erst|zweit)(?:gutachter|prufer)(?:in)?
-        |prufer(?:in)?|referent(?:in)?|korreferent(?:in)?""",
-    "jury": r"""
-        tribunal|jurados?|banca(?: examinadora)?|comision(?: evaluadora| examinadora)?|comite
-        |(?:thesis |doctoral |examining )?committee(?: members?| in charge)?|chair(?:man|person)?
-        |president[ea](?: del tribunal)?|vocal(?:es)?(?: \d)?|secretari[oa]
-        |examin(?:er|ador)[ae]?s?|(?:second |first )?reader
-        |(?:committee )?members?|miembros?(?: de la comision| del (?:tribunal|jurado))?|revisor(?:a|es)?
-        |evaluador(?:a|es)?|opponent|referees?|reviewers?|rapporteurs?|examinateurs?|jury|president du jury|recenzent
-        |(?:second |first )?(?:assessor|marker)|commissione|controrelatore|τριμελης επιτροπη|εξεταστικη επιτροπη""",
-    "teacher": r"""
-        profesor(?:a|es|as)?(?: titular| adjunto| responsable)?|docentes?|catedratic[oa]|instructor(?:a|es)?s?
-        |lecturers?|teachers?|professor(?:a|es|s)?|jtp|jefe de trabajos practicos|ayudantes?
-        |(?:teaching )?assistants?|responsables?|equipo docente""",
-    "editor": r"""
-        (?:academic |handling |associate )?edit(?:or|ora|ores|ed by|ors|ado por)|coord(?:s|\.|inadores)|eds?\b
-        |(?:compil|organiz)ador(?:a|es)?""",
-    "other": r"""
-        traducid[oa] (?:por|al \w+ por)|traduccion|translated by|traduzido por|traducao|revisad[oa] por
-        |reviewed by|revisao|disen[oa]|design(?:ed by)?|tapa|illustrat\w+ by|ilustra\w+""",
-    "author": r"""
-        autor(?:a|es|as|ia)?(?:/a|\(a\)|/es|\(es\))?|authors?|alumn[oa]s?|alun[oa]s?|estudiantes?|students?
-        |tesistas?|doctorand[oa]|presentad[oa] (?:por|a)|presentad[oa]s? por|realizad[oa] por|elaborad[oa] por
-        |desarrollad[oa] por|apresentad[oa] por|candidat[oa]|presenta[n]?|por|by|written by|prepared by
-        |preparad[oa] por|postulante|autoria|bachiller|nombre(?: y apellidos?)?(?: del alumno)?|expositor(?:a|es)?
-        |submitted by|speakers?|presenters?|escrito por|vorgelegt von|(?:vor)?gelegt von|verfasst von|verfasser(?:in)?
-        |eingereicht von|bearbeitet von|bearbeiter(?:in)?|referent:|auteure?s?|presente(?:e|es)? (?:et soutenue )?par
-        |realise par
-        |soutenue? par|par|candidat[oea]|laureand[oa]|studente(?:ssa)?|realitzat per|autoria|door|autor(?:ka|zy)
-        |συγγραφ\w+
-        |φοιτητ\w+|εκπονηση|выполнил[а]?|автор|student(?:in)?|name|forfatter|forfattare""",
-}
 _BEFORE = r"(?:(?:nombre|name)(?: y apellidos?)? (?:del?|of(?: the)?)(?: la)? )?"
-_ROLE = tuple(
-    (role, re.compile(rf"^{_BEFORE}{alternatives(table)}(?:\s*[:.：-]\s*|\s+(?=\S)|$)", re.I))
-    for role, table in _LABELS.items()
+_ROLE: tuple[tuple[Role, re.Pattern[str]], ...] = tuple(
+    (role, re.compile(rf"^{_BEFORE}(?:{join_table(table)})(?:\s*[:.：-]\s*|\s+(?=\S)|$)", re.I))
+    for role, table in TABLES["labels"].items()
 )
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from msgspec import structs
 from rapidfuzz import fuzz
 
-from lycosa.missions.documents.front_page.emails import find_emails
 from lycosa.missions.documents.front_page.header import join_groups, read_cover, read_details, read_header
 from lycosa.missions.documents.front_page.kinds import identify_language, recognise_kind
 from lycosa.missions.documents.front_page.line_model import label_lines
@@ -31,6 +30,7 @@ from lycosa.missions.documents.front_page.titles import TitleCandidate, find_tit
 from lycosa.missions.documents.front_page.vocabulary import SECTION
 from lycosa.missions.documents.model import DocumentFacts, Evidence, Finding, Person
 from lycosa.missions.documents.names import fits_address, share_addresses
+from lycosa.missions.documents.reading.emails import find_emails
 from lycosa.missions.documents.reading.layout import RAISED, Layout, Line, plain
 from lycosa.missions.documents.reading.reading import read_layout
 from lycosa.text.fold import fold

@@ -403,7 +403,7 @@ def _role_of(label: re.Match[str]) -> Role:
 
 def _emails_of(block: Block) -> list[str]:
     found = [email for email in block.emails if is_address(email)]
-    return list(dict.fromkeys([*found, *(each.email for each in find_emails(block.text))]))
+    return list(dict.fromkeys([*found, *(each.email for each in find_emails(block.text, offices=True))]))
 
 
 def _read_emails(blocks: list[Block], url: str) -> list[Finding]:

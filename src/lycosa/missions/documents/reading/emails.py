@@ -3,71 +3,101 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
-_LOCAL = r"[A-Za-z0-9](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_+-])?"
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}[A-Za-z0-9])?"
-#: What stands for "@" and for "." where people hide an address from programs.
+from msgspec import Struct
+
+from lycosa.missions.documents.names import fits_address
+
+_LOCAL = r"[A-Za-z0-9][A-Za-z0-9._%+\-']{0,63}"
+_DOMAIN = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?){1,5}"
+_PLAIN = re.compile(rf"(?<![A-Za-z0-9._%+@-])({_LOCAL})\s?@\s?({_DOMAIN})")
+_GROUP = re.compile(rf"[{{\[(<«]\s*([A-Za-z0-9._%+\-\s,;|/]{{3,300}}?)\s*[}}\])>»]\s?@\s?({_DOMAIN})")
+#: Braces that an old font prints as other signs: "fana,evag@", "-ana, eva}@".
+_ODD_GROUP = re.compile(
+    rf"(?<![\w.@])(?:f(?=[^{{}}@\n]*g\s?@)|-(?=[^@\n]*}}))((?:[\w.-]{{1,40}}\s?[,;]\s?){{1,12}}[\w.-]{{1,40}}?)\s?[g}}]\s?@\s?({_DOMAIN})"
+)
+_BARE_GROUP = re.compile(
+    rf"(?:(?<=^)|(?<=[\n:]))\s*((?:[a-z0-9][a-z0-9._-]{{1,30}}\s?[,;|/]\s?){{1,8}}[a-z0-9][a-z0-9._-]{{1,30}})\s?@\s?({_DOMAIN})"
+)
 _AT = (
-    r"\s*(?:@|＠|[\[({<«]\s*(?:at|AT|@|arroba|ARROBA|en|a|chez|ät)\s*[\])}>»]|\s(?:at|AT|arroba|ARROBA)\s|_(?:at|AT|arroba)_"
-    r"|-(?:at|AT)-|\s*(?:&#64;|%40)\s*)\s*"
+    r"(?:\s*[\[({<]\s*(?:at|arroba|arrob@|a|@|en|AT|ARROBA)\s*[\])}>]\s*|\s+(?:at|AT|arroba|ARROBA)\s+|"
+    r"\s*_(?:at|arroba)_\s*|\s*\*(?:at|arroba)\*\s*)"
 )
-_HIDDEN_DOT = (
-    r"\s*[\[({]\s*(?:dot|DOT|punto|PUNTO|ponto|\.)\s*[\])}]\s*|\s+(?:dot|DOT|punto|PUNTO|ponto)\s+|_(?:dot|punto)_"
+_DOT = (
+    r"(?:\s*[\[({<]\s*(?:dot|punto|ponto|DOT|\.)\s*[\])}>]\s*|\s+(?:dot|punto|ponto|DOT)\s+|\s?\.\s?|"
+    r"\s*_(?:dot|punto)_\s*)"
 )
-_DOT = rf"(?:\.|{_HIDDEN_DOT})"
-_DOMAIN = rf"{_LABEL}(?:{_DOT}{_LABEL}){{1,6}}"
-_PLAIN = re.compile(rf"(?<![A-Za-z0-9._%+{{,-])({_LOCAL}(?:{_DOT}{_LOCAL})?){_AT}({_DOMAIN})(?![A-Za-z0-9@])")
-_GROUP = re.compile(rf"[{{\[(]\s*({_LOCAL}(?:\s*[,;|/]\s*{_LOCAL}){{0,12}})\s*[}}\])]\s*(?:@|＠|{_AT})\s*({_DOMAIN})")
-_ENDINGS = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|css|js|html?|php|pdf)$", re.IGNORECASE)
-_TOP = re.compile(r"^[a-z]{2,18}$", re.IGNORECASE)
-#: Words before which "at" is only a word: "look at example.org".
-_PROSE = frozenset(
-    {
-        "look", "looking", "available", "hosted", "held", "located", "found", "presented", "arrive", "arrives",
-        "data", "students", "workshop",
-    }
-)  # fmt: skip
-#: Addresses of nobody in particular.
-_IMPERSONAL = re.compile(
-    r"^(?:info|contact|contacto|webmaster|admin|administrador|administracion|secretaria|secretary|office|support|soporte|help|ayuda"
-    r"|permissions?|rights|copyright|editor|editors|editorial|journals?|revista|subscriptions?|reprints?|no-?reply|noreply|postmaster"
-    r"|biblioteca|library|prensa|press|news|decanato|rectorado|rector|alumnos|matricula|admisiones|admissions|registro|sales|office)$",
-    re.IGNORECASE,
+_DISGUISED = re.compile(
+    rf"(?<![\w@.-])([A-Za-z0-9][\w.+-]{{1,40}}(?:(?:\s*[\[({{]\s*(?:dot|punto|ponto)\s*[\])}}]\s*|\s+(?:dot|punto|ponto)\s+)[\w-]+){{0,3}}){_AT}"
+    rf"([A-Za-z0-9-]{{1,40}}(?:{_DOT}[A-Za-z0-9-]{{2,40}}){{1,5}})"
 )
+_AT_SIGN = re.compile(r"\b(?:at|AT|arroba|ARROBA)\b|_(?:at|arroba)_|[\[({<]\s*(?:a|@|en|arrob@)\s*[\])}>]")
+_DOT_WORD = re.compile(
+    r"\s*[\[({<]\s*(?:dot|punto|ponto|\.)\s*[\])}>]\s*|\s+(?:dot|punto|ponto)\s+|_(?:dot|punto)_|\s?\.\s?", re.I
+)
+_TOP = re.compile(
+    r"\.(?:[a-z]{2}|com|edu|org|net|gov|mil|int|info|cat|gal|eus|name|biz|pro|tech|ai|io|dev|science|museum|online|email|cloud)$"
+)
+_ANY_TOP = re.compile(r"\.[a-z]{2,12}$")
+#: Mail boxes that belong to a publisher, a journal or an office, not to a person.
+_OFFICE = re.compile(
+    r"^(?:permissions?|reprints?|rights|copyright|editor(?:ial|es|s)?|revista|journals?|subscri\w+|suscri\w+|info(?:rmation)?|"
+    r"contact[o]?|contato|admin\w*|webmaster|secretar\w*|support|soporte|help|helpdesk|ayuda|sales|ventas|orders|"
+    r"publications?|publicaciones|no-?reply|example|postmaster|library|biblioteca|press|prensa|news|marketing|customer\w*|"
+    r"service|office|oficina|decanato|rector(?:ado)?|alumnos|matricula|admisiones|admissions|registro)(?:[._-].*)?$",
+    re.I,
+)
+#: Where an address ends and the next begins, without a blank.
+_GLUED = re.compile(
+    r"(@[\w.-]+\.(?:com|edu|org|net|gov|ac\.uk|es|de|fr|it|uk|pt|br|mx|ar|cl|ch|at|be|nl|se|jp|kr|cn|in|au|ca))"
+    r"(?=[A-Za-z][\w.-]*@)"
+)
+_FILE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|css|js|html?|php|pdf)$", re.I)
+_STRANGERS = re.compile(r"(?:permission|reprint|suscrip|subscription|editorial office|customer service)", re.I)
 
 
-class FoundEmail(NamedTuple):
-    """An address in a text: as it is used, where it stands, and whether it was disguised."""
+class FoundAddress(Struct):
+    """An address with the words in which it was found."""
 
     email: str
     start: int
-    end: int
-    disguised: bool
+    quote: str
+    how: str  # "printed", "grouped", "disguised"
 
 
-def find_emails(text: str) -> list[FoundEmail]:
-    """The addresses in a text, in their order; groups are taken apart."""
-    found: list[FoundEmail] = []
+def find_emails(text: str, names: Sequence[str] = (), *, offices: bool = False) -> list[FoundAddress]:
+    """The addresses in a text in their order, each once; mail boxes of publishers and offices where they are wanted.
+
+    The names beside them tell whether an f and a g around a group are braces or letters.
+    """
+    text = mend_breaks(text)
+    found: list[FoundAddress] = []
     taken: list[tuple[int, int]] = []
-    for match in _GROUP.finditer(text):
-        domain = _undisguise(match[2])
-        emails = [f"{local.strip()}@{domain}" for local in re.split(r"[,;|/]", match[1])]
-        if all(map(is_address, emails)):
-            taken.append(match.span())
-            found += [FoundEmail(email.lower(), *match.span(), True) for email in emails]
-    for match in _PLAIN.finditer(text):
-        if any(start < match.end() and match.start() < end for start, end in taken):
+    for start, match, how in _matches(text):
+        end = start + len(match[0])
+        if match.re is _ODD_GROUP and not _are_braces(match, names):
             continue
-        local, domain = _undisguise(match[1]), _undisguise(match[2])
-        email = f"{local}@{domain}"
-        disguised = "@" not in match[0] or " " in match[0]
-        if disguised and (local.lower() in _PROSE or not _has_mark(match[0], domain)):
+        if any(start < high and low < end for low, high in taken):
             continue
-        if is_address(email):
-            found.append(FoundEmail(email.lower(), *match.span(), disguised))
-    found.sort(key=lambda each: each.start)
-    return list({each.email: each for each in reversed(found)}.values())[::-1]
+        before = text[max(0, start - 90) : start]
+        domain = _domain(match[2], how=how)
+        if not domain or how == "disguised" and not _is_disguise(match, before, text[end : end + 1]):
+            continue
+        taken.append((start, end))
+        locals_ = (
+            re.split(r"\s*[,;|/]\s*|\s+", match[1].strip()) if how == "grouped" else [_DOT_WORD.sub(".", match[1])]
+        )
+        for local in locals_:
+            local = local.strip(".-' ").lower()
+            email = f"{local}@{domain}"
+            if is_address(email) and (offices or not is_impersonal(email) and not _STRANGERS.search(before)):
+                found.append(FoundAddress(email, start, match[0], how))
+    found.sort(key=lambda address: address.start)
+    unique: dict[str, FoundAddress] = {}
+    for address in found:
+        unique.setdefault(address.email, address)
+    return list(unique.values())
 
 
 def is_address(text: str) -> bool:
@@ -75,37 +105,74 @@ def is_address(text: str) -> bool:
     local, _, domain = text.rpartition("@")
     labels = domain.split(".")
     return (
-        bool(re.fullmatch(_LOCAL, local))
+        bool(re.fullmatch(rf"{_LOCAL}@{_DOMAIN}", text))
         and ".." not in local
-        and len(labels) >= 2
-        and all(re.fullmatch(_LABEL, label) for label in labels)
-        and bool(_TOP.match(labels[-1]))
-        and not _ENDINGS.search(domain)
+        and bool(re.fullmatch(r"[A-Za-z]{2,18}", labels[-1]))
+        and not _FILE.search(domain)
         and not (len(labels) == 2 and labels[0].lower() in ("example", "domain", "dominio"))
     )
 
 
 def is_impersonal(email: str) -> bool:
     """Whether an address belongs to an office rather than to a person."""
-    return _IMPERSONAL.match(email.partition("@")[0].split("+")[0]) is not None
+    return _OFFICE.match(email.partition("@")[0].split("+")[0]) is not None
 
 
-def _has_mark(written: str, domain: str) -> bool:
-    """Whether a disguise is one: brackets around its words, or a domain that looks like one behind bare words."""
-    return (
-        bool(re.search(r"[\[({<«_@＠]|arroba|ARROBA", written))
-        or domain.count(".") >= 1
-        and " dot " in written.lower()
-        or bool(
-            re.search(
-                r"\s(?:at|AT)\s+[\w-]+\.(?:[\w-]+\.)*(?:edu|es|ar|mx|cl|br|pt|org|uk|de|fr|it|co|pe|uy)\b", written
-            )
-        )
+def _matches(text: str) -> Iterator[tuple[int, re.Match[str], str]]:
+    """Where addresses may stand, the surest ways of writing first."""
+    if "@" in text:
+        for pattern, how in (
+            (_GROUP, "grouped"), (_ODD_GROUP, "grouped"), (_BARE_GROUP, "grouped"), (_PLAIN, "printed")
+        ):  # fmt: skip
+            for match in pattern.finditer(text):
+                yield match.start(), match, how
+    for sign in _AT_SIGN.finditer(text):
+        start = max(0, sign.start() - 60)
+        for window in _DISGUISED.finditer(text[start : sign.end() + 90]):
+            yield start + window.start(), window, "disguised"
+
+
+def _are_braces(match: re.Match[str], names: Sequence[str]) -> bool:
+    """Whether the signs around a group are braces: without them, no fewer of the addresses fit a name."""
+    whole = match[0].partition("@")[0]
+    fits = [
+        sum(max((fits_address(name, one) for name in names), default=0.0) for one in re.split(r"[\s,;]+", text))
+        for text in (match[1], whole)
+    ]
+    return whole[0] == "-" or fits[0] > fits[1] or fits[0] == fits[1] and " " not in whole
+
+
+def _domain(text: str, *, how: str) -> str:
+    """The domain as it is used; empty where it is none."""
+    domain = _DOT_WORD.sub(".", text).lower().strip(".-") if how == "disguised" else text.lower()
+    if (_TOP if how == "disguised" else _ANY_TOP).search(domain):
+        return domain
+    glued = re.match(r"(.*\.(?:com|edu|org|net|es|ar|br|pt|mx|cl|co|uk|de|fr|it))[A-Z0-9.].*$", text)
+    return glued[1].lower() if glued and how == "printed" else ""
+
+
+def _is_disguise(match: re.Match[str], before: str, after: str) -> bool:
+    """Whether words hide an address: "ana at uni.es" alone on a line or where mail is spoken of, not "held at x.es"."""
+    if " " in match[1]:
+        return False
+    return bool(
+        re.search(r"[\[({<_*]|arroba|\b(?:AT|dot|punto|ponto|DOT)\b", match[0])
+        or re.search(r"mail|correo|contact", before[-40:], re.I)
+        or before[-1:] in ("", "\n")
+        and after in ("", "\n")
     )
 
 
-def _undisguise(text: str) -> str:
-    return re.sub(r"\s+", "", re.sub(_HIDDEN_DOT, ".", text))
+def mend_breaks(text: str) -> str:
+    """Text in which an address broken at a line's end is whole: "jan-", "niklas@x.de"; "ana@cs.", "uni.es"."""
+    text = text.replace("\\{", "{").replace("\\}", "}").replace("＠", "@")
+    text = re.sub(r"(?<![\w@·∙⋅.-])[\w.·∙⋅-]+@[\w.·∙⋅-]+(?![\w@])", lambda found: re.sub("[·∙⋅]", ".", found[0]), text)
+    text = _GLUED.sub(r"\1 ", text)
+    text = re.sub(r"(?<=[\w.])-\n\s*(?=[\w.-]+\s?@)", "-", text)
+    text = re.sub(r"(?<=@)\s*\n\s*(?=[\w-]+\.)|(?<=\w)\s*\n\s*(?=@[\w-]+\.)", "", text)
+    text = re.sub(r"(@[\w-]+(?:\.[\w-]+)*)(?:(-)\n\s*|(\.)\n\s*)(?=[a-z][\w-]*\.?[a-z])", r"\1\2\3", text)
+    text = re.sub(r"([{(][\w.\s,;|-]{2,150},)\s*\n\s*(?=[\w.\s,;|-]{2,150}[})]\s?@)", r"\1 ", text)
+    return re.sub(r"(@[\w-]+(?:\.[\w-]+)*)\s*\n\s*(?=\.[a-z]{2,})", r"\1", text)
 
 
 def decode_cloudflare(code: str) -> str:
