@@ -38,13 +38,14 @@ RULES = {
         "traps.near_duplicates pages that its folder led to itself brought nothing new, nor did a sample of the rest",
         "raise traps.near_duplicates, or set it to 0",
     ),
+    "trap:calendar": Reason(
+        "traps.calendar pages for dates that led to each other brought nothing new, nor did a sample of the rest",
+        "raise traps.calendar, or set it to 0",
+    ),
     "trap:path-depth": Reason("the path has more segments than traps.path_depth", "raise traps.path_depth"),
     "trap:repeat": Reason("a segment recurs in the path more often than traps.repeats", "raise traps.repeats"),
     "trap:session": Reason(
         "the same page was taken under traps.sessions session ids", "set urls.drop_session, or raise traps.sessions"
-    ),
-    "trap:calendar": Reason(
-        "traps.calendar pages that are nothing but a date were taken under this path", "raise traps.calendar"
     ),
     "trap:queries": Reason(
         "traps.queries_per_path query strings were taken under this path", "raise traps.queries_per_path"

@@ -245,7 +245,8 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     names_per_folder: Count = 0
     """different names in one folder: the bound for endless sites whose every page is new"""
     calendar: Count = 100
-    """addresses with a date in them under one path pattern"""
+    """pages for dates under one path pattern that lead to each other, one after the other, and bring nothing new; ten
+    times as many where nothing but the date says that it is a calendar. Pages that lists link to do not count"""
     sessions: Count = 3
     """addresses of one page that differ in nothing but a session id"""
     near_duplicates: Count = 100

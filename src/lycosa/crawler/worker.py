@@ -41,8 +41,8 @@ from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.guidance import LinkScoring
 from lycosa.judge.admission.fetch_rules import HOST_BUDGET, PAGE_LIMIT, ROBOTS_FIRST, FetchRules
 from lycosa.judge.admission.fetch_rules import REASON as HOST_QUOTA
+from lycosa.judge.admission.repetition import CALENDAR, SPENT
 from lycosa.judge.admission.repetition import CODE as NEAR_DUPLICATES
-from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules
 from lycosa.model import Answer, Batch, Committed, Discovery, HostRow, Outcome, Purpose, State, Target, Verdict
 from lycosa.politeness.disposition import HOST_FAILURES, is_counted
@@ -525,7 +525,9 @@ class Worker:
         grown = self.intake.quota.drain_grown() if self.intake.quota is not None else []
         reopened = self.rules.repetition.drain_reopened()
         back = [host for host, room in grown if self.frontier.changes.readmit(host, HOST_QUOTA, limit=room)]
-        back += [host for host in reopened if self.frontier.changes.readmit(host, NEAR_DUPLICATES, limit=_COME_BACK)]
+        readmit = self.frontier.changes.readmit
+        for reason in (NEAR_DUPLICATES, CALENDAR):
+            back += [host for host in reopened if readmit(host, reason, limit=_COME_BACK)]
         chooses_again = self.mission.order != "bfs" and not (self.best_first is not None and self.best_first.closed)
         found = dict.fromkeys(row.host for row in discoveries if row.host in committed.woken_hosts)
         for host in (*found, *sorted(committed.woken_hosts - found.keys()), *back):

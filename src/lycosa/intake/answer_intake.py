@@ -165,7 +165,7 @@ class AnswerIntake:
         self._link_scoring = link_scoring
         self._browser_choice = browser_choice
         self._redirects = RedirectLoops(known, mission.fetch)
-        self._compares = mission.traps.near_duplicates > 0
+        self._compares = mission.traps.near_duplicates > 0 or mission.traps.calendar > 0
         self.crawl_log = crawl_log
         self.batch = PendingBatch()
         trusted_kinds = guarded_quarry.trusted_kinds if guarded_quarry is not None else frozenset[str]()

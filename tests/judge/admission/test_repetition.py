@@ -55,9 +55,9 @@ def make_discovery(path: str) -> Discovery:
     return Discovery(0, f"http://{HOST}{path}", HOST)
 
 
-def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000) -> list[str]:
-    """The addresses that a crawl asks for, breadth first, with no other bound than this one."""
-    novelty, queue, seen, asked = Repetition(BOUND, Tallies()), deque([make_target(start, 1, 0)]), {start}, []
+def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000, bound: int = BOUND) -> list[str]:
+    """The addresses that a crawl asks for, breadth first, with no other bound than these."""
+    novelty, queue, seen, asked = Repetition(bound, Tallies(), calendar=BOUND), deque([make_target(start, 1, 0)]), {start}, []
     while queue and len(asked) < most:
         target = queue.popleft()
         if not novelty.judge(target.url, HOST).ok:
@@ -213,7 +213,7 @@ def test_a_sample_of_what_is_refused_opens_a_folder_again() -> None:
         assert not novelty.drain_reopened()
     novelty.observe(make_target("/m/x3", 1003, 1), article("3"), repeated=False)
     assert novelty.drain_reopened() == {HOST}
-    assert novelty.judge(f"http://{HOST}/m/x4", HOST).ok and novelty.explain(first, HOST)[1].ok
+    assert novelty.judge(f"http://{HOST}/m/x4", HOST).ok and dict(novelty.explain(first, HOST))[CODE].ok
 
 
 def documents(path: str) -> Page:
@@ -244,6 +244,113 @@ def test_a_trap_does_not_take_its_neighbours_with_it() -> None:
     assert sum(path.startswith("/news/") for path in asked) >= BOUND
 
 
+DAYS = [f"{year}-{month:02}-{day:02}" for year in (2020, 2021, 2022) for month in range(1, 13) for day in range(1, 29)]
+DATED = {
+    "days": "/events/{}",
+    "folders": "/matches/{}/",
+    "weeks": "/weekly/{}",
+    "queries": "/timetable?year={}",
+    "dates": "/show?date={}",
+}
+
+
+def date_of(name: str, n: int) -> str:
+    """The n-th address of a dated site."""
+    day = DAYS[n]
+    if name == "queries":
+        return DATED[name].format(f"{1980 + n // 50}&week={n % 50 + 1}")
+    return DATED[name].format(day.replace("-", "/") if name == "folders" else day)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("name", DATED)
+def test_dates_with_something_to_say_are_all_fetched(name: str, listed: bool) -> None:
+    """A thousand pages under dates, which a list names or each the next; a page of another date tells nothing of them."""
+    paths = [date_of(name, n) for n in range(1000)]
+
+    def answer(path: str) -> Page:
+        if path == "/":
+            return Page(words("home"), links=paths if listed else paths[:1])
+        n = paths.index(path)
+        return Page(f"{FRAME}\n{words(path, 25)}", "Programme", [] if listed else paths[n + 1 : n + 2])
+
+    assert len(crawl("/", answer)) == 1001
+
+
+def test_dates_that_a_list_names_are_all_fetched_though_they_say_nothing() -> None:
+    """Five hundred days without an event, of which each page also leads to the days around it."""
+    paths = [date_of("days", n) for n in range(500)]
+
+    def answer(path: str) -> Page:
+        if path == "/":
+            return Page(words("home"), links=paths)
+        n = paths.index(path)
+        return Page(f"{FRAME}\nNo events", "Programme", paths[max(0, n - 1) : n + 2])
+
+    assert len(crawl("/", answer)) == 501
+
+
+def month_grid(path: str) -> list[str]:
+    """A calendar in the query: the months around, the next year, each day, and each day's week."""
+    query = dict(pair.split("=") for pair in path.partition("?")[2].split("&"))
+    year, month = int(query["y"]), int(query["m"])
+    months = [(year * 12 + month - 1 + step) for step in (-1, 1, 12)]
+    links = [f"/planner?y={n // 12}&m={n % 12 + 1}" for n in months]
+    links += [f"/planner?y={year}&m={month}&d={day}" for day in range(1, 29)]
+    return links + ([f"/planner?y={year}&m={month}&d={query['d']}&view=week"] if "d" in query else [])
+
+
+def month_folders(path: str) -> list[str]:
+    """A calendar in the path: the months around and each day."""
+    year, month, *_ = map(int, path.strip("/").split("/")[1:])
+    months = [(year * 12 + month - 1 + step) for step in (-1, 1)]
+    links = [f"/agenda/{n // 12}/{n % 12 + 1:02}/" for n in months]
+    return links + [f"/agenda/{year}/{month:02}/{day}/" for day in range(1, 29)]
+
+
+def two_calendars(path: str) -> list[str]:
+    """Each day leads to its bookings, and only these to the next day."""
+    name, _, day = path.strip("/").partition("/")
+    year, month = map(int, day.split("-"))
+    later = f"{year + month // 12}-{month % 12 + 1:02}"
+    return [f"/bookings/{later}"] if name == "days" else [f"/days/{day}"]
+
+
+@pytest.mark.parametrize(
+    ("start", "links"),
+    [("/planner?y=2000&m=1", month_grid), ("/agenda/2024/03/", month_folders), ("/days/1980-01", two_calendars)],
+    ids=["query", "path", "two"],
+)
+def test_an_endless_calendar_costs_little(start: str, links: Callable[[str], list[str]]) -> None:
+    """Months, days and views of one calendar share one bound; only a sample follows."""
+    months = "January February March April May June July August September October November December".split()
+
+    def answer(path: str) -> Page:
+        return Page(f"{FRAME}\nNo events in {months[len(links(path)[0]) % 12]}", f"Agenda {path}", links(path))
+
+    bound = 0 if start != "/days/1980-01" else BOUND
+    asked = crawl(start, answer, bound=bound)
+    assert 50 < len(asked) < (2 if "days" not in start else 3) * BOUND
+
+
+def test_a_refusal_for_a_date_tells_count_and_setting() -> None:
+    """And the bound of what shows nothing but a date is wider."""
+    rules = Rules(Mission(scope="free", traps=TrapSettings(calendar=2, near_duplicates=0)), [])
+    for n in range(1, 40):
+        for path in (f"/cal/2024-{n % 12 + 1}-{n}", f"/x/2024-{n % 12 + 1}-{n}"):
+            row = n * 2 + ("x" in path)
+            found = [make_discovery("/cal/2025-01-01"), make_discovery("/x/2025-01-01")]
+            rules.repetition.observe(make_target(path, row, row - 2), Page("x"), repeated=True, found=found)
+    told = {
+        "/cal/2030-01-01": "a.test/cal/*: 2 pages one after the other brought nothing new; allowed: traps.calendar = 2",
+        "/x/2030-01-01": "a.test/x/*: 20 pages one after the other brought nothing new; allowed: 10 times, as only the"
+        " date says that this is a calendar, traps.calendar = 2",
+    }
+    for path, detail in told.items():
+        rows = dict(rules.explain(f"http://{HOST}{path}", depth=1, host=HOST))
+        assert (rows["trap:calendar"].reason, rows["trap:calendar"].detail) == ("trap:calendar", detail)
+
+
 def test_pages_met_under_other_addresses_do_not_count_as_new() -> None:
     """Under a session id that no rule knows, a whole site is fetched a few times over, not for ever."""
     pages = {f"/{name}": article(name) for name in (f"art{words(i, 1)}" for i in range(40))}
@@ -264,7 +371,7 @@ def test_equal_bytes_count_without_being_read() -> None:
     repeat(novelty, "/m/{}", BOUND - 1)
     assert novelty.judge(f"http://{HOST}/m/new", HOST).ok
     repeat(novelty, "/m/{}", 1)
-    verdict = novelty.explain(f"http://{HOST}/m/new", HOST)[1]
+    verdict = dict(novelty.explain(f"http://{HOST}/m/new", HOST))[CODE]
     assert (verdict.ok, verdict.reason) == (False, CODE)
     assert novelty.judge(f"http://{HOST}/m/below/x", HOST).ok
     assert novelty.judge(f"http://{HOST}/other", HOST).ok
@@ -300,7 +407,7 @@ def test_spent_folders_survive_a_restart() -> None:
             tallies=Tallies(lambda _: stored),
             spent=spent,
         )
-        return rules.repetition.explain(f"http://{HOST}/m/x", HOST)[1].ok
+        return dict(rules.repetition.explain(f"http://{HOST}/m/x", HOST))[CODE].ok
 
     assert (judge(BOUND), judge(2 * BOUND), judge(0), judge(BOUND, spent=False)) == (False, True, True, True)
 

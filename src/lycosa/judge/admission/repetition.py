@@ -16,8 +16,12 @@ long as they still lead to more of their kind; a path with queries is spent afte
 after four times as many. A page that says something new begins the count anew; so does, for the list that it was found
 on, a new document (no HTML), or a page with new numbers that stood on a list of numbers.
 
-The addresses of a spent folder are refused, but for a sample: the first, second, fourth, eighth… is fetched. If one
-says something new, the folder is opened again, and what was refused comes back.
+All pages of one pattern that are nothing but a date, wherever it stands in their addresses, are a calendar: it is
+spent after `traps.calendar` of them, one after the other, that were found on such pages and said nothing new (ten times
+as many where nothing but the date says that it is a calendar).
+
+The addresses of a spent folder or calendar are refused, but for a sample: the first, second, fourth, eighth… is
+fetched. If one says something new, the folder is opened again, and what was refused comes back.
 
 This must cost next to nothing on honest sites: the text of a page is read only when it looks like one before it, now
 and then compared with the last one of its folder and, with more patience, when title, size and number of links are
@@ -32,15 +36,20 @@ from enum import IntEnum
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from lycosa.judge.admission.traps import OK, Tallies, find_date, find_session, split
+from lycosa.judge.admission.traps import OK, Tallies, find_date, find_session, make_key, split
 from lycosa.model import Discovery, State, Target, Verdict
 from lycosa.output.plain import counted
 from lycosa.text.fingerprint import cut_runs, read_lines, read_numbers
 
 CODE = "trap:near-duplicates"
+CALENDAR = "trap:calendar"
 #: The mark of a collection in whose tallies spent folders are.
 SPENT = "spent_folders"
 _KEY = "near:"
+#: How the keys of calendars begin: of those that say what they are, and of those that only show dates.
+_CALENDAR, _DATES = "calendar:", "dates:"
+#: An address that only shows a date may be a day of a newspaper's archive: it gets this many times the bound.
+_BARE_DATES = 10
 
 #: What the bound is multiplied with for all that lies below a folder, and divided by for one path with many queries.
 _BELOW = 4
@@ -129,12 +138,12 @@ class _Folder:
         "worth",
     )
 
-    def __init__(self, host: str, key: str, above: tuple[_Folder, ...], *, bound: int) -> None:
+    def __init__(self, host: str, key: str, above: tuple[_Folder, ...], *, bound: int, worth: int = 0) -> None:
         self.host = host
         self.key = key
         self.above = above
         # A path with queries is left earlier than a folder, but not for pages with new numbers.
-        self.worth = _NUMBERED_WORTH * (_QUERIES if key.endswith("?") else 1)
+        self.worth = worth or _NUMBERED_WORTH * (_QUERIES if key.endswith("?") else 1)
         self.bound = bound * self.worth
         self.pages = 0
         self.run = 0  # repetitions one after the other that count, in parts of one
@@ -148,9 +157,8 @@ class _Folder:
         self.length = 0
         self.runs: set[int] | None = None
 
-    def grow(self, kin: set[str], fresh: list[str]) -> None:
-        """Learn from a page that the folder brought forth itself how many new ones of its `kin` each leads to."""
-        more = sum(keys_of(one)[0] in kin for one in fresh)
+    def grow(self, more: int) -> None:
+        """Learn from a page that the folder brought forth itself how many new ones of its kind it leads to."""
         self.bred += 1
         self.growth += (more - self.growth) / min(self.bred, _GROWTH_PAGES)
 
@@ -171,9 +179,10 @@ class _Suspect(NamedTuple):
 class Repetition:
     """The folders that are being crawled, and those that are spent."""
 
-    def __init__(self, bound: int, tallies: Tallies, *, stored: bool = True) -> None:
-        """`stored`: whether the tallies of an earlier run may know of spent folders."""
+    def __init__(self, bound: int, tallies: Tallies, *, calendar: int = 0, stored: bool = True) -> None:
+        """`calendar`: the bound on calendars. `stored`: the tallies of an earlier run may know of spent folders."""
         self.bound = bound
+        self.calendar = calendar
         self._has_news = False  # a folder was spent since the last call of `drain_news`
         self._tallies = tallies
         self._stored = stored
@@ -181,6 +190,7 @@ class Repetition:
         self._shapes: set[int] = set()
         self._former: set[int] = set()
         self._suspects: dict[int, _Suspect] = {}  # by row
+        self._dated: set[int] = set()  # rows of pages that are nothing but a date
         self._runs = 0
         self._spent: dict[str, set[str]] = {}
         self._dull: dict[str, set[str]] = {}
@@ -202,29 +212,63 @@ class Repetition:
         folder = self._folders.get(start_of_url) or self._open(start_of_url, target.url, host)
         folder.pages += 1
         site = folder.above[0]
+        calendar = self._find_calendar(target)
         lineage = parent.lineage if parent is not None else ()
         met = repeated or self._is_met(hash((host, page.title, len(page.links), len(page.body))))
         if met:
             self._suspect(target.row, folder, lineage)
         news = News.NOTHING
         if not repeated:
-            seen = self._look(folder, page, target, met=met)
+            seen = self._look(folder, page, target, met=met, dated=calendar is not None)
             if seen is None:
+                if calendar is not None:
+                    calendar.run = 0
                 return
             news = seen
             self._suspect(target.row, folder, lineage, numbered=news == News.NUMBERS)
         site.echoes += 1
+        fresh = [one.url for one in islice(found, _FOUND) if one.host == host and _is_open(one)]
+        if calendar is not None:
+            calendar.run += 1
+            calendar.grow(sum(self._name_calendar(one) == calendar.key for one in fresh))
+            self._spend_full((calendar,))
         if parent is None:
             return
         bred = folder in lineage
         if news == News.NUMBERS and not bred and parent.numbered:
             self._end_run(parent.lineage[0])
-        self._count(folder, lineage, target.url, news=news, bred=bred, repeated=repeated, found=found)
+        self._count(folder, lineage, target.url, news=news, bred=bred, repeated=repeated, fresh=fresh)
 
-    def _look(self, folder: _Folder, page: Readable, target: Target, *, met: bool) -> News | None:
+    def _find_calendar(self, target: Target) -> _Folder | None:
+        """The calendar that a page belongs to which was found on a page for a date."""
+        key = self._name_calendar(target.url)
+        if not key:
+            return None
+        if len(self._dated) >= _SUSPECTS:
+            self._dated.clear()
+        self._dated.add(target.row)
+        if target.parent not in self._dated:
+            return None
+        name = f"{target.host}{key}"
+        calendar = self._folders.get(name)
+        if calendar is None:
+            calendar = self._folders[name] = _Folder(target.host, key, (), bound=self._bound_of(key), worth=1)
+        return calendar
+
+    def _name_calendar(self, url: str) -> str:
+        """The key of the calendar that an address belongs to; empty: to none, or there is no bound on them."""
+        dated = find_date(*split(url)) if self.calendar else None
+        return make_key((_CALENDAR if dated.telling else _DATES)[:-1], dated.pattern) if dated is not None else ""
+
+    def _keys_of(self, url: str) -> list[str]:
+        """Every key under which what an address belongs to may be spent."""
+        key = self._name_calendar(url)
+        return [key, *keys_of(url)] if key else keys_of(url)
+
+    def _look(self, folder: _Folder, page: Readable, target: Target, *, met: bool, dated: bool) -> News | None:
         """Look at a page, if it is time to; None where it is not, or where the page is no repetition."""
         sampled = bool(self._samples) and target.url in self._samples
-        watched = bool(folder.run or folder.above[0].echoes >= _ECHOES or sampled)
+        watched = bool(folder.run or folder.above[0].echoes >= _ECHOES or sampled or dated)
         if not watched and folder.pages < (folder.next_met if met else folder.next):
             return None
         news = self._find_news(folder, page, target.url, met=met, wholly=met or watched)
@@ -262,9 +306,8 @@ class Repetition:
             return OK
         return self._refuse(host, found)
 
-    @staticmethod
-    def _find_spent(url: str, spent: set[str]) -> str:
-        return next((key for key in keys_of(url) if key in spent), "")
+    def _find_spent(self, url: str, spent: set[str]) -> str:
+        return next((key for key in self._keys_of(url) if key in spent), "")
 
     def _is_sample(self, url: str, folder: str) -> bool:
         """Whether an address of a spent folder is fetched all the same; it is counted."""
@@ -284,24 +327,39 @@ class Repetition:
         keys = self._dull.get(host)
         return keys is not None and not keys.isdisjoint(keys_of(url))
 
-    def explain(self, url: str, host: str) -> tuple[str, Verdict]:
-        """The code of this rule, and what it says of an address."""
-        if not self.bound:
-            return CODE, Verdict(True, "", "traps.near_duplicates = 0: pages are not compared")
-        spent = self._spent.get(host)
-        found = self._find_spent(url, self._load(host) if spent is None else spent)
-        if found:
-            return CODE, self._refuse(host, found)
-        detail = f"the folder of the address is not known to repeat itself; traps.near_duplicates = {self.bound}"
-        return CODE, Verdict(True, "", detail)
+    def explain(self, url: str, host: str) -> list[tuple[str, Verdict]]:
+        """The codes of these rules, each with what it says of an address."""
+        rows = []
+        for code, setting, bound, keys in (
+            (CODE, "near_duplicates", self.bound, keys_of(url)),
+            (CALENDAR, "calendar", self.calendar, [self._name_calendar(url)]),
+        ):
+            found = next((key for key in keys if key in self._load(host)), "") if bound else ""
+            detail = "" if bound else ": there is no such bound"
+            fine = Verdict(
+                True, "", f"the address belongs to nothing known to repeat itself; traps.{setting} = {bound}{detail}"
+            )
+            rows.append((code, self._refuse(host, found) if found else fine))
+        return rows
 
     def _refuse(self, host: str, key: str) -> Verdict:
         count = self._tallies.count(host, _KEY + key)
-        detail = f"{host}{key}: {counted(count, 'page')} one after the other brought nothing new"
+        dated = key.startswith((_CALENDAR, _DATES))
+        name = key.partition(":")[2] if dated else key
+        detail = f"{host}{name}: {counted(count, 'page')} one after the other brought nothing new; allowed: "
+        if dated:
+            why = (
+                f"{_BARE_DATES} times, as only the date says that this is a calendar, "
+                if key.startswith(_DATES)
+                else ""
+            )
+            return Verdict(False, CALENDAR, f"{detail}{why}traps.calendar = {self.calendar}")
         factor = {"?": "a quarter of ", "*": "four times "}.get(key[-1:], "")
-        return Verdict(False, CODE, f"{detail}; allowed: {factor}traps.near_duplicates = {self.bound}")
+        return Verdict(False, CODE, f"{detail}{factor}traps.near_duplicates = {self.bound}")
 
     def _bound_of(self, key: str) -> int:
+        if key.startswith((_CALENDAR, _DATES)):
+            return self.calendar * (_BARE_DATES if key.startswith(_DATES) else 1)
         if key.endswith("?"):
             return -(-self.bound // _QUERIES)
         return self.bound * _BELOW if key.endswith("*") else self.bound
@@ -310,9 +368,9 @@ class Repetition:
         if len(self._spent) >= _HOSTS:
             self._spent.clear()
         spent: set[str] = set()
-        if self._stored and self.bound:
+        if self._stored:
             stored = ((key[len(_KEY) :], count) for key, count in self._tallies.items(host, _KEY))
-            spent = {key for key, count in stored if count >= self._bound_of(key)}
+            spent = {key for key, count in stored if 0 < self._bound_of(key) <= count}
         self._spent[host] = spent
         return spent
 
@@ -412,15 +470,15 @@ class Repetition:
         news: News,
         bred: bool,
         repeated: bool,
-        found: Iterable[Discovery],
+        fresh: list[str],
     ) -> None:
         """Count a repetition that was found on another one."""
-        fresh = [one.url for one in islice(found, _FOUND) if one.host == folder.host and _is_open(one)]
         endless = (bred or news == News.NOTHING) and _is_endless_in_form(url)
         says_nothing = news == News.NOTHING or endless
         counts = says_nothing or bred or "?" in url
         if bred and not repeated:
-            folder.grow({one.key for one in lineage}, fresh)
+            kin = {one.key for one in lineage}
+            folder.grow(sum(keys_of(one)[0] in kin for one in fresh))
         if bred or repeated or endless:
             self._lengthen_run(folder, by=folder.worth if says_nothing and (bred or endless) else 1)
         if counts and fresh:
@@ -436,7 +494,7 @@ class Repetition:
     def _spend_full(self, folders: Iterable[_Folder]) -> None:
         """Spend those of these folders whose run is as long as it may be."""
         for one in folders:
-            if one.run >= one.bound and one.growth >= _GROWTH and one.key not in self._load(one.host):
+            if 0 < one.bound <= one.run and one.growth >= _GROWTH and one.key not in self._load(one.host):
                 self._spend(one)
 
     def _spend(self, folder: _Folder) -> None:
@@ -447,7 +505,7 @@ class Repetition:
     def _reopen(self, url: str, host: str) -> None:
         """Open the spent folders of an address that brought something new."""
         spent = self._load(host)
-        for key in keys_of(url):
+        for key in self._keys_of(url):
             if key in spent:
                 spent.discard(key)
                 self._tallies.add(host, _KEY + key, times=-self._tallies.count(host, _KEY + key))

@@ -251,7 +251,8 @@ class Rules:
         self.reject = Patterns(mission.reject, setting="reject") if mission.reject else None
         self.tallies = Tallies() if tallies is None else tallies
         self.traps = Traps(mission.traps, self.tallies, recall)
-        self.repetition = Repetition(mission.traps.near_duplicates, self.tallies, stored=spent)
+        traps = mission.traps
+        self.repetition = Repetition(traps.near_duplicates, self.tallies, calendar=traps.calendar, stored=spent)
         self._url_judge = url_judge
         self._depth = mission.limits.depth
         self._length = mission.traps.url_length
@@ -340,7 +341,7 @@ class Rules:
             *self._explain_range(url),
             ("depth", self._judge_depth(depth)),
         ]
-        return [*rows, self.repetition.explain(url, host), *self.traps.explain(url, host)]
+        return [*rows, *self.repetition.explain(url, host), *self.traps.explain(url, host)]
 
     def _explain_range(self, url: str, *, seed: bool = False) -> list[tuple[str, Verdict]]:
         if self._url_judge is None:

@@ -24,10 +24,6 @@ from lycosa.urls import registered_domain
 
 OK = Verdict(True)
 
-#: An address that only shows a date may be a day of a newspaper's archive; unless it also says that it is a calendar,
-#: it gets this many times the bound.
-_BARE_DATES = 10
-
 _YEAR = "(?:19[7-9][0-9]|20[0-9]{2})"  # what calendars show; other numbers of four digits are just numbers
 _MONTH_NAME = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
@@ -144,8 +140,8 @@ class Tallies:
             self._size -= len(self._counts.pop(next(iter(self._counts))))
 
 
-#: What a path must have for a date (a year) or a session id (parameters, ASP.NET's parentheses) to be in it.
-_COUNTABLE = re.compile(r"[0-9]{4}|[;(]")
+#: What a path must have for a session id to be in it.
+_COUNTABLE = re.compile(r"[;(]|/s(?:id|ess)")
 
 
 class Charge(NamedTuple):
@@ -161,7 +157,6 @@ class Charge(NamedTuple):
 #: The counted bounds: what is counted, where the bound is set, and what to say of addresses that it does not touch.
 _COUNTED = {
     "trap:session": ("addresses taken that differ in a session id", "traps.sessions", "no session id in the address"),
-    "trap:calendar": ("addresses taken that differ in a date", "traps.calendar", "not a page for a date"),
     "trap:queries": ("query strings taken under this path", "traps.queries_per_path", "no query string"),
     "trap:names": ("names taken in this folder", "traps.names_per_folder", "names in a folder are not counted"),
     "trap:hosts": ("hosts taken below the domain", "traps.hosts_per_domain", "no new host below a registered domain"),
@@ -257,8 +252,6 @@ class Traps:
     def _judge_charge(self, charge: Charge) -> Verdict:
         count = self.tallies.count(charge.owner, charge.key)
         counted, setting, _ = _COUNTED[charge.code]
-        if charge.code == "trap:calendar" and charge.limit != self.bounds.calendar:
-            setting = f"{_BARE_DATES} times {setting}, as nothing but the date says that this is a calendar,"
         subject = charge.owner if charge.also else charge.owner + charge.key.partition(":")[2]
         ok = count < charge.limit
         return Verdict(ok, "" if ok else charge.code, f"{subject}: {count} {counted}; {setting} = {charge.limit}")
@@ -267,12 +260,9 @@ class Traps:
         bounds = self.bounds
         charges = []
         if bounds.sessions and (pattern := find_session(path, query)):
-            charges.append(Charge("trap:session", host, _key("session", pattern), bounds.sessions))
-        if bounds.calendar and (dated := find_date(path, query)):
-            limit = bounds.calendar if dated.telling else bounds.calendar * _BARE_DATES
-            charges.append(Charge("trap:calendar", host, _key("calendar", dated.pattern), limit))
+            charges.append(Charge("trap:session", host, make_key("session", pattern), bounds.sessions))
         if bounds.queries_per_path and query:
-            charges.append(Charge("trap:queries", host, _key("queries", path), bounds.queries_per_path))
+            charges.append(Charge("trap:queries", host, make_key("queries", path), bounds.queries_per_path))
         if bounds.names_per_folder and not query:
             charges += self._folder_charges(path, host)
         if bounds.hosts_per_domain and host not in self._counted_hosts:
@@ -288,7 +278,7 @@ class Traps:
         charges: list[Charge] = []
         while path := path.rstrip("/"):
             path = path[: path.rfind("/") + 1]
-            key = _key("names", path)
+            key = make_key("names", path)
             charges.append(Charge("trap:names", host, key, self.bounds.names_per_folder))
             if self.tallies.count(host, key):
                 break
@@ -306,7 +296,8 @@ def split(url: str) -> tuple[str, str]:
     return path, query
 
 
-def _key(kind: str, pattern: str) -> str:
+def make_key(kind: str, pattern: str) -> str:
+    """The key of a count: a pattern is never longer than what a database should hold."""
     if len(pattern) > 200:
         pattern = f"{pattern[:160]}…{xxhash.xxh3_64_hexdigest(pattern.encode())}"
     return f"{kind}:{pattern}"
