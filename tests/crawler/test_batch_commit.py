@@ -30,7 +30,7 @@ def make_found(host: str, state: State = State.PENDING) -> Discovery:
 
 
 def make_dated(host: str, day: int, *, parent: int) -> Discovery:
-    return Discovery(url_hash=day, url=f"http://{host}/agenda/2024/03/{day}/", host=host, parent=parent)
+    return Discovery(url_hash=day, url=f"http://{host}/agenda?day={day}", host=host, parent=parent)
 
 
 def fill(batch: PendingBatch, *hosts: str) -> None:
@@ -70,7 +70,7 @@ def test_what_belongs_to_others_is_given_up() -> None:
     batch = Batch(found, outcomes, hosts=hosts, robots=[], trap_counts=traps.tallies.drain())
     assert take_out_partitions(batch, {part_of("theirs.test")}, traps, {}) == outcomes[:1]
     assert (batch.outcomes, batch.discoveries, batch.hosts) == (outcomes[1:], found[3:], hosts[1:])
-    key = "calendar:/agenda/*"
+    key = "queries:/agenda"
     assert (batch.trap_counts["theirs.test", key], batch.trap_counts["ours.test", key]) == (1, 1)
 
 

@@ -417,7 +417,7 @@ def test_kill_nine_loses_nothing(web: Web, tmp_path: Path, who: str) -> None:
 
 @pytest.mark.parametrize("who", ["worker", "all"])
 def test_a_kill_does_not_widen_the_bounds_of_an_endless_site(web: Web, tmp_path: Path, who: str) -> None:
-    """A calendar gives as many days as it may, however few of them had been counted when its worker was killed."""
+    """A calendar gives as many days as it may, and a sample, however few were counted when its worker was killed."""
 
     def answer(address: str) -> Reply | None:
         day = date.fromisoformat(address.rpartition("/")[2]) if "/agenda/" in address else None
@@ -438,7 +438,7 @@ def test_a_kill_does_not_widen_the_bounds_of_an_endless_site(web: Web, tmp_path:
             break
     assert running.returncode == 0
     days = [url for url in stored(tmp_path / "c") if "/agenda/" in url]
-    assert len(days) == 15 and len(web.paths()) > 18
+    assert 15 < len(days) < 24
 
 
 def test_a_crawl_killed_before_it_had_a_database(web: Web, tmp_path: Path) -> None:

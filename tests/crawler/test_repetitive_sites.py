@@ -61,3 +61,55 @@ def test_a_folder_that_brings_something_new_after_all_is_opened_again(web: Web, 
     web.make = lambda address: diary(address, quiet=20, last=120)
     crawl(web, tmp_path / "c", "http://a.test/", *BOUND)
     assert sum(state == "fetched" for state in states(tmp_path / "c").values()) == 121
+
+
+def test_every_bound_tells_what_it_refused(web: Web, tmp_path: Path) -> None:
+    """How many, one of them, and what lifts it; then the end does not say that nothing is left."""
+    refused = {
+        "traps.queries_per_path": ["/q?x=4"],
+        "traps.repeats": ["/x/x/x/x"],
+        "traps.path_depth": ["/1/2/3/4/5/6/7"],
+        "traps.url_length": ["/" + "y" * 300],
+        "traps.sessions": ["/p?sid=0123456789abcdee"],
+        "--depth": ["/far"],
+    }
+    shown = [f"/q?x={n}" for n in (1, 2, 3)] + ["/p?sid=0123456789abcdef"]
+    links = [*shown, *(path for paths in refused.values() for path in paths if path != "/far")]
+    web["a.test/"] = html(*links, "/near", text="start")
+    web["a.test/near"] = html("/far", text="near")
+    web.make = lambda address: html(text=f"text of {address}")
+    bounds = {"queries_per_path": 3, "path_depth": 5, "url_length": 200, "sessions": 1}
+    options = [word for name, bound in bounds.items() for word in ("--set", f"traps.{name}={bound}")]
+    said = crawl(web, tmp_path / "c", "http://a.test/", *options, "--depth", "1")
+    assert "Nothing is left" not in said and "What is left was refused by bounds" in said
+    for setting, paths in refused.items():
+        (line,) = [
+            line for line in said.splitlines() if f"{setting}=0 fetches them" in line or f"{setting} fetc" in line
+        ]
+        assert "1 address was NOT FETCHED" in line and "what lies behind is unknown" in line and paths[0] in line
+    lift = [word for name in (*bounds, "repeats") for word in ("--set", f"traps.{name}=0")]
+    said = crawl(web, tmp_path / "c", "http://a.test/", *lift, "--depth", "9")
+    assert "NOT FETCHED" not in said and "Nothing is left to fetch." in said
+    assert set(states(tmp_path / "c").values()) == {"fetched"}
+
+
+def test_a_long_chain_of_dates_is_fetched_whole(web: Web, tmp_path: Path) -> None:
+    """Each day leads to the next one alone, and has something to say; the calendar beside it has not, and ends."""
+    days = [f"{2001 + n // 240}-{n // 20 % 12 + 1:02}-{n % 20 + 1:02}" for n in range(1200)]
+
+    def answer(address: str) -> Reply | None:
+        if address.count("/") < 2:
+            return None
+        _, kind, day = address.split("/")
+        n = days.index(day)
+        later = [f"/{kind}/{days[n + 1]}"] if n < 1199 else []
+        own = " ".join("".join("abcdefghij"[int(digit)] for digit in str((n + 7) ** k)) for k in range(3, 9))
+        return html(*later, title="Events", text=f"{FRAME} {own if kind == 'events' else 'No events'}")
+
+    web["a.test/"] = html(f"/events/{days[0]}", f"/calendar/{days[0]}", text="start")
+    web.make = answer
+    said = crawl(web, tmp_path / "c", "http://a.test/", "--set", "traps.calendar=30")
+    found = states(tmp_path / "c")
+    assert sum("/events/" in url and state == "fetched" for url, state in found.items()) == 1200
+    assert 30 <= sum("/calendar/" in url and state == "fetched" for url, state in found.items()) < 50
+    assert "1 address was NOT FETCHED, as dates that led to each other brought nothing new" in said

@@ -133,7 +133,7 @@ def make_report(
     ended_by: str,
 ) -> CrawlReport:
     """Gather the figures from the frontier and the shared state."""
-    summary = frontier.figures.summary(top=TOP, tell=_BOUNDS)
+    summary = frontier.figures.summary(top=TOP, tell=(*_BOUNDS, _CUT_LINKS))
     stored, row = frontier.figures.stored(), frontier.rounds.listing()[-1]
     found = {event: getattr(row, event) for event in EVENTS}
     requests = int(shared.total(Cell.REQUESTS))
@@ -179,14 +179,22 @@ def _size_limit(mission: Mission, mime: str) -> str:
     return f"limits.{name} = {getattr(mission.limits, name):,}"
 
 
-#: Bounds that may cost honest pages, by the reason of what they did, with what to say of it.
+#: Bounds that may cost honest pages, by the reason of what they refused: why, and what lifts them.
 _BOUNDS = {
-    "trap:near-duplicates": (
-        "address",
-        "NOT FETCHED, as their folders repeat themselves without end: --set traps.near_duplicates=0 fetches them",
-    ),
-    "links-limit": ("page", "taken with a part of its links only: --set traps.links_per_page=0 takes all"),
+    "trap:near-duplicates": ("their folders repeat themselves without end", "--set traps.near_duplicates=0"),
+    "trap:calendar": ("dates that led to each other brought nothing new", "--set traps.calendar=0"),
+    "trap:queries": ("so many query strings of their paths were taken", "--set traps.queries_per_path=0"),
+    "trap:session": ("their pages were taken under other session ids", "--set traps.sessions=0"),
+    "trap:names": ("so many names in their folders were taken", "--set traps.names_per_folder=0"),
+    "trap:hosts": ("so many hosts below their domains were taken", "--set traps.hosts_per_domain=0"),
+    "trap:repeat": ("a segment recurs in their paths", "--set traps.repeats=0"),
+    "trap:path-depth": ("their paths have so many segments", "--set traps.path_depth=0"),
+    "length": ("they are so long", "--set traps.url_length=0"),
+    "depth": ("so many links lead to them", "a higher --depth"),
+    "host-budget": ("so many pages of their hosts are stored", "a higher --max-host-pages"),
+    "host-quota": ("little quarry was found on their hosts", "--set limits.host_urls=0"),
 }
+_CUT_LINKS = "links-limit"
 
 _ENDINGS = {
     "": "Nothing is left to fetch.",
@@ -218,10 +226,13 @@ def _outcome_lines(report: CrawlReport) -> list[str]:
     together = " by all machines" if report.machines else ""
     speed = f"{report.seconds:,.1f} s ({rate:,.1f}/s){together}, {own}"
     pages = counted(report.pages, "page")
+    ending = _ENDINGS[report.ended_by]
+    if not report.ended_by and not _BOUNDS.keys().isdisjoint(report.told):
+        ending = "What is left was refused by bounds, which are told below."
     if report.round == 1:
-        lines = [f"{pages} stored in {speed}. {_ENDINGS[report.ended_by]}"]
+        lines = [f"{pages} stored in {speed}. {ending}"]
     else:
-        lines = [f"Round {report.round}: {pages} visited in {speed}. {_ENDINGS[report.ended_by]}"]
+        lines = [f"Round {report.round}: {pages} visited in {speed}. {ending}"]
         lines.append("The round found " + ", ".join(f"{count:,} {name}" for name, count in report.found.items()) + ".")
     if report.stored != report.pages:
         lines.append(f"The collection holds {counted(report.stored, 'page')}.")
@@ -272,8 +283,13 @@ def _advice_lines(report: CrawlReport) -> list[str]:
     if report.cut > len(report.cut_pages):
         lines.append(f"  and {counted(report.cut - len(report.cut_pages), 'more page', 'was')} cut at a size limit")
     for reason, (count, example) in report.told.items():
-        noun, rest = _BOUNDS[reason]
-        lines.append(f"  {counted(count, noun, 'was')} {rest} (for example {example})")
+        if reason == _CUT_LINKS:
+            what = f"{counted(count, 'page', 'was')} taken with a part of its links only"
+            lines.append(f"  {what}: --set traps.links_per_page=0 takes all (for example {example})")
+            continue
+        why, remedy = _BOUNDS[reason]
+        what = f"{counted(count, 'address', 'was')} NOT FETCHED, as {why}; what lies behind is unknown"
+        lines.append(f"  {what}: {remedy} fetches them (for example {example})")
     return lines
 
 

@@ -57,7 +57,12 @@ def make_discovery(path: str) -> Discovery:
 
 def crawl(start: str, answer: Callable[[str], Page], *, most: int = 3000, bound: int = BOUND) -> list[str]:
     """The addresses that a crawl asks for, breadth first, with no other bound than these."""
-    novelty, queue, seen, asked = Repetition(bound, Tallies(), calendar=BOUND), deque([make_target(start, 1, 0)]), {start}, []
+    novelty, queue, seen, asked = (
+        Repetition(bound, Tallies(), calendar=BOUND),
+        deque([make_target(start, 1, 0)]),
+        {start},
+        [],
+    )
     while queue and len(asked) < most:
         target = queue.popleft()
         if not novelty.judge(target.url, HOST).ok:
@@ -265,7 +270,7 @@ def date_of(name: str, n: int) -> str:
 @pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("name", DATED)
 def test_dates_with_something_to_say_are_all_fetched(name: str, listed: bool) -> None:
-    """A thousand pages under dates, which a list names or each the next; a page of another date tells nothing of them."""
+    """A thousand pages under dates, which a list names, or each the next one."""
     paths = [date_of(name, n) for n in range(1000)]
 
     def answer(path: str) -> Page:
@@ -323,7 +328,7 @@ def two_calendars(path: str) -> list[str]:
 )
 def test_an_endless_calendar_costs_little(start: str, links: Callable[[str], list[str]]) -> None:
     """Months, days and views of one calendar share one bound; only a sample follows."""
-    months = "January February March April May June July August September October November December".split()
+    months = [words(("month", n), 1) for n in range(12)]
 
     def answer(path: str) -> Page:
         return Page(f"{FRAME}\nNo events in {months[len(links(path)[0]) % 12]}", f"Agenda {path}", links(path))

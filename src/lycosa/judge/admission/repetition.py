@@ -138,12 +138,12 @@ class _Folder:
         "worth",
     )
 
-    def __init__(self, host: str, key: str, above: tuple[_Folder, ...], *, bound: int, worth: int = 0) -> None:
+    def __init__(self, host: str, key: str, above: tuple[_Folder, ...], *, bound: int) -> None:
         self.host = host
         self.key = key
         self.above = above
         # A path with queries is left earlier than a folder, but not for pages with new numbers.
-        self.worth = worth or _NUMBERED_WORTH * (_QUERIES if key.endswith("?") else 1)
+        self.worth = _NUMBERED_WORTH * (_QUERIES if key.endswith("?") else 1)
         self.bound = bound * self.worth
         self.pages = 0
         self.run = 0  # repetitions one after the other that count, in parts of one
@@ -157,8 +157,9 @@ class _Folder:
         self.length = 0
         self.runs: set[int] | None = None
 
-    def grow(self, more: int) -> None:
-        """Learn from a page that the folder brought forth itself how many new ones of its kind it leads to."""
+    def grow(self, kin: set[str], fresh: list[str]) -> None:
+        """Learn from a page that the folder brought forth itself how many new ones of its `kin` each leads to."""
+        more = sum(keys_of(one)[0] in kin for one in fresh)
         self.bred += 1
         self.growth += (more - self.growth) / min(self.bred, _GROWTH_PAGES)
 
@@ -190,7 +191,7 @@ class Repetition:
         self._shapes: set[int] = set()
         self._former: set[int] = set()
         self._suspects: dict[int, _Suspect] = {}  # by row
-        self._dated: set[int] = set()  # rows of pages that are nothing but a date
+        self._dated: dict[int, bool] = {}  # by row, whether a page is nothing but a date
         self._runs = 0
         self._spent: dict[str, set[str]] = {}
         self._dull: dict[str, set[str]] = {}
@@ -217,21 +218,15 @@ class Repetition:
         met = repeated or self._is_met(hash((host, page.title, len(page.links), len(page.body))))
         if met:
             self._suspect(target.row, folder, lineage)
-        news = News.NOTHING
+        news = News.NOTHING if repeated else self._look(folder, page, target, met=met, dated=bool(calendar))
+        if calendar:
+            self._observe_date(target, calendar, is_new=news == News.TEXT)
+        if news is None or news == News.TEXT:
+            return
         if not repeated:
-            seen = self._look(folder, page, target, met=met, dated=calendar is not None)
-            if seen is None:
-                if calendar is not None:
-                    calendar.run = 0
-                return
-            news = seen
             self._suspect(target.row, folder, lineage, numbered=news == News.NUMBERS)
         site.echoes += 1
         fresh = [one.url for one in islice(found, _FOUND) if one.host == host and _is_open(one)]
-        if calendar is not None:
-            calendar.run += 1
-            calendar.grow(sum(self._name_calendar(one) == calendar.key for one in fresh))
-            self._spend_full((calendar,))
         if parent is None:
             return
         bred = folder in lineage
@@ -239,21 +234,31 @@ class Repetition:
             self._end_run(parent.lineage[0])
         self._count(folder, lineage, target.url, news=news, bred=bred, repeated=repeated, fresh=fresh)
 
-    def _find_calendar(self, target: Target) -> _Folder | None:
-        """The calendar that a page belongs to which was found on a page for a date."""
+    def _find_calendar(self, target: Target) -> str:
+        """The key of the calendar that a page belongs to which was found on a page for a date; else nothing."""
         key = self._name_calendar(target.url)
-        if not key:
-            return None
         if len(self._dated) >= _SUSPECTS:
             self._dated.clear()
-        self._dated.add(target.row)
-        if target.parent not in self._dated:
-            return None
-        name = f"{target.host}{key}"
-        calendar = self._folders.get(name)
-        if calendar is None:
-            calendar = self._folders[name] = _Folder(target.host, key, (), bound=self._bound_of(key), worth=1)
-        return calendar
+        self._dated[target.row] = bool(key)
+        if not key:
+            return ""
+        # Where an earlier run read the other page, it counts if days of this calendar counted.
+        before = self._dated.get(target.parent)
+        return key if before or (before is None and self._tallies.count(target.host, _KEY + key)) else ""
+
+    def _observe_date(self, target: Target, key: str, *, is_new: bool) -> None:
+        """Count a page of a calendar that was found on another one, until one of them says something new."""
+        host, name = target.host, _KEY + key
+        count, spent = self._tallies.count(host, name), self._load(host)
+        if is_new and key in spent:
+            self._reopen(target.url, host)
+        elif is_new and count:
+            self._tallies.add(host, name, times=-count)
+        elif not is_new and key not in spent:
+            self._tallies.add(host, name)
+            if count + 1 >= self._bound_of(key):
+                spent.add(key)
+                self._has_news = self._stored = True
 
     def _name_calendar(self, url: str) -> str:
         """The key of the calendar that an address belongs to; empty: to none, or there is no bound on them."""
@@ -266,7 +271,7 @@ class Repetition:
         return [key, *keys_of(url)] if key else keys_of(url)
 
     def _look(self, folder: _Folder, page: Readable, target: Target, *, met: bool, dated: bool) -> News | None:
-        """Look at a page, if it is time to; None where it is not, or where the page is no repetition."""
+        """Look at a page, if it is time to; None where it is not, or where there is nothing to compare it with."""
         sampled = bool(self._samples) and target.url in self._samples
         watched = bool(folder.run or folder.above[0].echoes >= _ECHOES or sampled or dated)
         if not watched and folder.pages < (folder.next_met if met else folder.next):
@@ -277,7 +282,7 @@ class Repetition:
         self._end_run(folder)
         if sampled:
             self._reopen(target.url, target.host)
-        return None
+        return news
 
     def drain_news(self) -> bool:
         """Whether a folder was spent since the last call."""
@@ -477,8 +482,7 @@ class Repetition:
         says_nothing = news == News.NOTHING or endless
         counts = says_nothing or bred or "?" in url
         if bred and not repeated:
-            kin = {one.key for one in lineage}
-            folder.grow(sum(keys_of(one)[0] in kin for one in fresh))
+            folder.grow({one.key for one in lineage}, fresh)
         if bred or repeated or endless:
             self._lengthen_run(folder, by=folder.worth if says_nothing and (bred or endless) else 1)
         if counts and fresh:
