@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import time
+from collections import Counter
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -739,3 +740,17 @@ def test_pages_that_ask_not_to_be_kept(web: Web, tmp_path: Path) -> None:
     assert stored(tmp_path / "obey") == {"http://a.test/", "http://a.test/on"}
     crawl(web, tmp_path / "ignore", "http://a.test/")
     assert "http://a.test/secret" in stored(tmp_path / "ignore")
+
+
+@pytest.mark.parametrize("limit", ["--limit", "--max-host-pages"])
+def test_pages_with_known_content_count_against_a_limit(web: Web, tmp_path: Path, limit: str) -> None:
+    """What is fetched as a page counts, whatever it says; a higher limit goes on from there."""
+    web["a.test/"] = html(*(f"/{n}" for n in range(200)), text="start")
+    web.make = lambda address: html(text="the same everywhere")
+    code = 5 if limit == "--limit" else 0
+    for most in (30, 50):
+        crawl(web, tmp_path / "c", "http://a.test/", limit, str(most), code=code)
+        pages = [path for path in web.paths() if path != "/robots.txt"]
+        assert len(pages) == len(set(pages)) == most
+        states_now = Counter(state for (state,) in rows(tmp_path / "c", "SELECT state FROM urls"))
+        assert states_now["fetched"] == 2 and states_now["duplicate"] == most - 2

@@ -138,6 +138,7 @@ class MemoryFrontier(Frontier):
         self.figures = SimpleNamespace(
             counts=self._counts,
             stored=self._stored,
+            counted=lambda: self._stored() + self._tables.copies[self._round],
             pages=self._pages,
             cut_pages=self._cut_pages,
             summary=self._summary,
@@ -457,15 +458,16 @@ class MemoryFrontier(Frontier):
                 state = State.DUPLICATE
         elif state == State.UNCHANGED and before.digest and not self._is_holder(url):
             state = State.DUPLICATE
-        if state == State.DUPLICATE:
+        is_copy = state == State.DUPLICATE
+        if state != outcome.state and is_copy:
             committed.duplicates.add(outcome.row)
-        elif (
+        if (
             before.via != "sitemap"
-            and before.state not in HELD
-            and ((state == State.FETCHED and page is not None) or (state == State.UNCHANGED and before.digest))
+            and before.state not in (*HELD, State.DUPLICATE)
+            and (is_copy or (state == State.FETCHED and page) or (state == State.UNCHANGED and before.digest))
         ):
-            committed.stored += 1
-            tables.stored[number] += 1
+            committed.stored += not is_copy
+            (tables.copies if is_copy else tables.stored)[number] += 1
         event = event_of(outcome, before, state)
         if before.due == HINTED and state in ANSWERED:
             told, wrong = tables.hint_counts.get(outcome.host, (0, 0))
@@ -573,8 +575,8 @@ class MemoryFrontier(Frontier):
                 continue
             opened[n] = url
             is_stored = is_stored or (url.state == State.UNCHANGED and max(url.round, 1) == self._round)
-            if url.state in HELD and is_stored and url.discovery.via != "sitemap":
-                tables.stored[self._round] -= 1
+            if url.state in (*HELD, State.DUPLICATE) and is_stored and url.discovery.via != "sitemap":
+                (tables.copies if url.state == State.DUPLICATE else tables.stored)[self._round] -= 1
         for digest in digests:
             del tables.holders[digest]
         return self._open(opened.values())
@@ -753,6 +755,7 @@ class Tables:
         self.rounds = [RoundRow(round=1, at=0.0, started=0.0, ended=None, why="", everything=False)]
         self.opened = [True]
         self.stored = Counter[int]()
+        self.copies = Counter[int]()
         self.hint_counts: dict[str, tuple[int, int]] = {}  # hints that each host gave, and how many were wrong
         self.budgets: dict[str, int] = {}  # the round that a host's pages are counted of
         self.robots: dict[str, RobotsRow] = {}

@@ -1,4 +1,6 @@
-"""Page limit: every request under it needs a permit, which is used when its page is stored, so that it is exact.
+"""Page limit: every request under it needs a permit, which is used when its page is kept, so that it is exact.
+
+A page whose content is known counts like any other: it was fetched, and stands in mirror and index.
 
 Over several machines, permits are fetched from the database in blocks, before the workers lack them.
 """
@@ -37,13 +39,13 @@ class PageLimit:
         self._held.add(target.row)
         return OK
 
-    def redeem(self, outcomes: Iterable[Outcome], duplicates: Set[int]) -> None:
-        """Use the permits of what was stored, and give back the others."""
+    def redeem(self, outcomes: Iterable[Outcome], unwritten: Set[int]) -> None:
+        """Use the permits of what was kept, and give back the others."""
         stored = returned = 0
         for outcome in outcomes:
             if outcome.row in self._held:
                 self._held.discard(outcome.row)
-                if is_counted(outcome) and outcome.row not in duplicates:
+                if is_counted(outcome) and outcome.row not in unwritten:
                     stored += 1
                 else:
                     returned += 1
@@ -69,7 +71,7 @@ class ClusterLimit:
             return False
         if self._shared.permits_exhausted:
             self._asked_at = now
-            if self._figures.stored() >= self._limit:
+            if self._figures.counted() >= self._limit:
                 return True
             if not idle:  # else others would lack them until they are given back
                 self._permits.grant(limit=self._limit, want=BLOCK)

@@ -210,8 +210,9 @@ def _crawl(one: LoneRun, options: CrawlOptions, *, seeds: list[str], progress: C
     spool = _make_spool(folder)
     shared = SharedState(workers, folder=str(spool))
     before, started = frontier.figures.stored(), clock.now()
-    one.begin(shared, stored=before)
-    if 0 < mission.limits.pages <= before:
+    counted = frontier.figures.counted()
+    one.begin(shared, stored=counted)
+    if 0 < mission.limits.pages <= counted:
         shared.stop()
     supervisor = _make_supervisor(one, options, shared, seeds=seeds, progress=progress)
     with _extracting(mission, options, folder) as extraction:

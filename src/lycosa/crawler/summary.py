@@ -139,7 +139,7 @@ def make_report(
     requests = int(shared.total(Cell.REQUESTS))
     cut, cut_types = frontier.figures.cut_pages(top=TOP)
     failed = frontier.seeds.failed()
-    if mission.limits.pages > 0 and stored >= mission.limits.pages and not ended_by:
+    if 0 < mission.limits.pages <= frontier.figures.counted() and not ended_by:
         ended_by = "limit"
     code = {"": 0, "limit": 5, "time": 5, "cycles": 5, "interrupt": 130, "disk": 3, "deaths": 1}[ended_by]
     if code == 0 and failed and not any(found.values()) and (requests or not frontier.figures.pages()):

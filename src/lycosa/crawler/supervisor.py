@@ -239,7 +239,7 @@ class Supervisor:
             self._end("disk" if code == DiskFull.exit_code else "damaged")
             return
         self.frontier.leases.clear_slot(slot)
-        stored = self.frontier.figures.stored() if self._cluster_limit is None else self._cluster_limit.stored()
+        stored = self.frontier.figures.counted() if self._cluster_limit is None else self._cluster_limit.stored()
         self.shared.forget(slot, stored)
         page = int(self.shared.get(slot, Cell.WORKING_ON))
         if page and self.frontier.changes.strike(page) >= STRIKES:

@@ -454,7 +454,7 @@ class Worker:
         committed = self._write(batch, now, last=last)
         self.shared.put(self.place.slot, Cell.COMMITTING, 0)
         self.timing.end_batch(now)
-        self._redeem_permits(batch.outcomes, committed.duplicates)
+        self._redeem_permits(batch.outcomes, set())
         self._unpark()
         self._return_targets(batch.outcomes)
         self._wake_hosts(committed, batch.discoveries)
@@ -540,12 +540,13 @@ class Worker:
         self._touched = set()
         return [self.scheduler.by_host[host].row() for host in hosts if host in self.scheduler.by_host]
 
-    def _redeem_permits(self, outcomes: list[Outcome], duplicates: set[int]) -> None:
+    def _redeem_permits(self, outcomes: list[Outcome], unwritten: set[int]) -> None:
+        """Use the permits of what was written, and give back the others."""
         for outcome in outcomes:
-            if outcome.row in duplicates and is_counted(outcome):
+            if outcome.row in unwritten and is_counted(outcome):
                 self.scheduler.by_host[outcome.host].pages -= 1
                 self._touched.add(outcome.host)
-        self.page_limit.redeem(outcomes, duplicates)
+        self.page_limit.redeem(outcomes, unwritten)
 
     # Waiting
 

@@ -123,6 +123,7 @@ class BatchDecisions(ABC):
     def __init__(self, counts: ChangeCounts, *, number: int, owned: Set[int]) -> None:
         self.duplicates: set[int] = set()
         self.stored = 0
+        self.copies = 0  # pages with content that another page brought first
         self.woken: set[str] = set()  # hosts that have new pending URLs
         self._counts = counts
         self._round = number
@@ -238,12 +239,13 @@ class BatchDecisions(ABC):
         elif state == State.UNCHANGED and old.digest:
             if not self._is_holder(outcome.row, old.digest):
                 state = State.DUPLICATE
-        else:
+        elif state != State.DUPLICATE:
             return state
-        if state == State.DUPLICATE:
+        if state != outcome.state:
             self.duplicates.add(outcome.row)
-        elif old.via != "sitemap" and old.state not in HELD:
-            self.stored += 1
+        if old.via != "sitemap" and old.state not in (*HELD, State.DUPLICATE):
+            self.copies += state == State.DUPLICATE
+            self.stored += state != State.DUPLICATE
         return state
 
     def _count_unstored(self, unstored: UnstoredPage) -> None:
@@ -284,6 +286,8 @@ class BatchDecisions(ABC):
         number, counts = str(self._round), self._counts
         if self.stored:
             counts.figure("stored", number, self.stored)
+        if self.copies:
+            counts.figure("copies", number, self.copies)
         if self._answers:
             counts.figure("answers", number, self._answers)
         if self._grown:

@@ -202,8 +202,8 @@ class ArchiveLosses(ABC):
         if page.state == State.PENDING or not is_newest or n in self.opened:
             return
         is_counted = page.is_stored_now or (page.state == State.UNCHANGED and page.visited == self._round)
-        if page.state in HELD and is_counted and page.is_page:
-            self._counts.figure("stored", str(self._round), -1)
+        if page.state in (*HELD, State.DUPLICATE) and is_counted and page.is_page:
+            self._counts.figure("copies" if page.state == State.DUPLICATE else "stored", str(self._round), -1)
         self.opened[n] = (n, page.state, page.reason)
 
     def _drop(self, page: KeptPage, n: int, number: int) -> None:

@@ -319,7 +319,10 @@ class Figures(Protocol):
         """How many URLs are in each state; in constant time."""
 
     def stored(self) -> int:
-        """The pages of this round that count against the page limit; in constant time."""
+        """The pages that this round stored, equal content counted once; in constant time."""
+
+    def counted(self) -> int:
+        """The pages of this round that count against the page limit, whatever their content; in constant time."""
 
     def pages(self) -> int:
         """The pages that the collection holds, equal content counted once; in constant time.

@@ -94,6 +94,9 @@ class StoredFigures(ABC):
     def stored(self) -> int:
         return self._sum("figure", "name = 'stored' AND key = ?", str(self._round))
 
+    def counted(self) -> int:
+        return self._sum("figure", "name IN ('stored', 'copies') AND key = ?", str(self._round))
+
     def pages(self) -> int:
         return self._sum("figure", "name = 'pages'")
 

@@ -17,7 +17,7 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522
 HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "handshake", "proxy", "tls"})
 #: Failures that the same request may not meet again; the others (a refused address, a bad URL) are final.
 _PASSING_FAILURES = HOST_FAILURES - {"tls"} | {"timeout", "empty-answer", "cut-short", "protocol", "disk"}
-_COUNTED = (State.FETCHED, State.UNCHANGED)
+_COUNTED = (State.FETCHED, State.UNCHANGED, State.DUPLICATE)
 #: Answers that ended early and are kept nevertheless: part of a page is better than none, but not than a whole copy.
 _PARTIAL = frozenset({"too-large", "cut-short", "timeout"})
 _TRUNCATIONS = {"too-large": "length", "cut-short": "disconnect", "timeout": "time"}
@@ -94,7 +94,7 @@ def try_again(answer: Answer, fetch: FetchSettings, reason: str, *, wait_s: floa
 
 
 def is_counted(outcome: Outcome) -> bool:
-    """Whether a page counts against limits, unless it proves to be a duplicate; one that is not stored does not."""
+    """Whether a page counts against limits, whatever its content; one that is not stored does not."""
     return outcome.state in _COUNTED and outcome.unstored is None
 
 

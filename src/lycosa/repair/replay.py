@@ -157,7 +157,7 @@ class ArchiveReplay:
     def _has_room(self, host: str) -> bool:
         """Whether another page may be stored; counted as if what is in the batch were all stored."""
         limits, batch = self._limits, self._intake.batch
-        if limits.pages > 0 and self.frontier.figures.stored() + len(batch.outcomes) >= limits.pages:
+        if limits.pages > 0 and self.frontier.figures.counted() + len(batch.outcomes) >= limits.pages:
             return False
         under_way = sum(outcome.host == host for outcome in batch.outcomes) if limits.host_pages > 0 else 0
         return limits.host_pages <= 0 or self._stored(host) + under_way < limits.host_pages
@@ -228,24 +228,21 @@ class ArchiveReplay:
         self._commit()
 
     def _commit(self) -> None:
-        self._count(self._intake.batch.outcomes, 1)
+        self._count(self._intake.batch.outcomes)
         batch = self._intake.batch.drain(
             hosts=[replace(self.frontier.known.host(host), pages=self._pages[host]) for host in self._touched],
             trap_counts=self._rules.tallies.drain(),
             weight_updates=self._link_scoring.drain() if self._link_scoring is not None else [],
         )
         self._touched = set()
-        committed = self.frontier.commit(batch, owner=_OWNER, now=time.time(), max_depth=self.mission.limits.depth)
-        self._count([outcome for outcome in batch.outcomes if outcome.row in committed.duplicates], -1)
+        self.frontier.commit(batch, owner=_OWNER, now=time.time(), max_depth=self.mission.limits.depth)
         self._in_batch, self._sitemaps = set(), set()
-        if self._touched:
-            self._commit()
 
-    def _count(self, outcomes: Iterable[Outcome], change: int) -> None:
+    def _count(self, outcomes: Iterable[Outcome]) -> None:
         """Count the pages of each host, as its budget does."""
         for outcome in outcomes:
             if is_counted(outcome) and outcome.row not in self._sitemaps:
-                self._pages[outcome.host] = self._stored(outcome.host) + change
+                self._pages[outcome.host] = self._stored(outcome.host) + 1
                 self._touched.add(outcome.host)
 
 

@@ -134,7 +134,7 @@ class PostgresFrontier(PostgresFacet, Frontier):
             held = self._check_leases(batch, owner)
             writer = self._make_writer(held, max_depth)
             writer.write(batch, again)
-            if not self.permits.use(writer.stored):
+            if not self.permits.use(writer.stored + writer.copies):
                 raise PermitsGone(0, 0)
             writer.finish()
         return held, writer

@@ -53,7 +53,7 @@ _ENTER = "INSERT INTO permit (machine) VALUES (%s) ON CONFLICT (machine) DO NOTH
 _RECLAIM = f"UPDATE permit SET granted = used WHERE granted > used AND machine <> %s AND NOT {_IS_ALIVE}"
 _AT_WORK = f"SELECT count(*) FROM permit WHERE {_IS_ALIVE}"
 _GRANT = f"UPDATE permit SET granted = granted + %s WHERE machine = %s AND {_IS_ALIVE}"
-_STORED = "SELECT coalesce(sum(count), 0) FROM figure WHERE name = 'stored' AND key = %s"
+_STORED = "SELECT coalesce(sum(count), 0) FROM figure WHERE name IN ('stored', 'copies') AND key = %s"
 _USE = "UPDATE permit SET used = used + %s WHERE machine = %s AND used + %s <= granted"
 _GIVE_BACK = "UPDATE permit SET granted = greatest(used, granted - %s) WHERE machine = %s"
 _WARCS = "SELECT name, size, synced, stamp FROM warc WHERE machine = %s AND place = '' ORDER BY name"
