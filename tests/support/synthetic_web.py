@@ -51,7 +51,9 @@ class Crawl:
     @property
     def stored(self) -> int:
         """How many pages count against a limit."""
-        return int(self.rows("SELECT count(*) FROM urls WHERE state = 'fetched' AND via <> 'sitemap'")[0][0])
+        return int(
+            self.rows("SELECT count(*) FROM urls WHERE state IN ('fetched', 'duplicate') AND via <> 'sitemap'")[0][0]
+        )
 
     def log(self) -> list[list[str]]:
         """The lines of the log, in words: time, status, size, URL, depth, via, type, state and a reason if any."""
