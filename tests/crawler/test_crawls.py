@@ -326,6 +326,17 @@ def test_passing_failures_are_tried_again(web: Web, tmp_path: Path) -> None:
     assert web.paths().count("a.test/broken") == 3
 
 
+def test_a_page_that_asks_for_a_pause_does_not_stop_its_host(web: Web, tmp_path: Path) -> None:
+    """Pages that say 503 and name ten minutes cost the others of their host seconds."""
+    busy = [f"/busy/{n}" for n in range(3)]
+    web["a.test/"] = html(*busy, *(f"/{n}" for n in range(30)))
+    web.make = lambda address: html(title=address)
+    for path in busy:
+        web[f"a.test{path}"] = Reply(status=503, headers={"Retry-After": "600"})
+    crawl(web, tmp_path / "c", "http://a.test/", "--set", "fetch.retries=0")
+    assert len(stored(tmp_path / "c")) == 31
+
+
 def test_equal_content_is_stored_once(web: Web, tmp_path: Path) -> None:
     """The second URL of the same content is a duplicate; its links are followed all the same."""
     web["a.test/"] = html("/x/page", "/y/page")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.model import HostRow, Target
-from lycosa.politeness.host_queue import BACK_OFF_MAX_S, HostQueue, HostScheduler
+from lycosa.config.settings import FetchSettings
+from lycosa.model import Answer, HostRow, Target
+from lycosa.politeness.crawl_log import CrawlLog
+from lycosa.politeness.host_queue import BACK_OFF_MAX_S, HostQueue, HostScheduler, apply_backoff
 
 
 def make_host_queue(host: str = "a.test", *, delay_s: float = 1.0, per_host: int = 1) -> HostQueue:
@@ -226,3 +228,24 @@ def test_no_gap_is_ever_under_the_delay(steps: list[tuple[float, float]], delay_
             host_queue.end(now)
             ended = now
             scheduler.enlist(host_queue)
+
+
+def test_a_wish_of_one_address_is_not_that_of_its_host() -> None:
+    """503 with Retry-After holds for the host when five addresses in a row say so, or when it gave no page yet."""
+    log, fetch = CrawlLog(None, level=1), FetchSettings()
+
+    def refuse(host_queue: HostQueue, row: int) -> float:
+        answer = Answer(
+            Target(row, row, f"http://a.test/{row}", "a.test"), status=503, headers={"retry-after": "600"}, began=row
+        )
+        apply_backoff(host_queue, answer, now=float(row), fetch=fetch, crawl_log=log)
+        return host_queue.next_at - row
+
+    host_queue = make_host_queue(delay_s=1.0)
+    assert refuse(host_queue, 1) == 600.0
+    host_queue = make_host_queue(delay_s=1.0)
+    host_queue.pages = 1
+    assert all(refuse(host_queue, row) < 300 for row in (1, 2, 3, 4))
+    host_queue.ease("http://a.test/")
+    assert all(refuse(host_queue, row) < 300 for row in (5, 6, 7, 8, 8))
+    assert refuse(host_queue, 9) == 600.0

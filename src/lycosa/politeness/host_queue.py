@@ -32,11 +32,13 @@ BYTE_S = 30e-9  # and so much more for each byte of a large one
 OTHERS_MOST = 19  # hosts that one with costly pages makes way for
 LONG_S = 5.0
 EASE = 0.93  # of a short pause stays with each answer: it is halved within ten requests
+WISHES = 5  # addresses in a row that ask for a pause, of a host that gave pages: then it is the host that asks
 STREAK = 12  # answers after which a host that has a limit would have refused again: the pause was longer than needed
 
 
 _NO_RULES = Robots.everything()
 _NONE: frozenset[str] = frozenset()
+_NOBODY: frozenset[int] = frozenset()
 
 
 def prefix_of(url: str) -> str:
@@ -80,6 +82,7 @@ class HostQueue:
         "streak",
         "subresources",
         "targets",
+        "wishes",
     )
 
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
@@ -95,6 +98,7 @@ class HostQueue:
         self.back_off_s = row.delay_s
         self.slowed_at = 0.0  # when it was raised last
         self.streak = 0  # answers since then
+        self.wishes: frozenset[int] = _NOBODY  # rows that asked for a pause since the last answer that did not
         self.per_host = per_host
         self.robots: dict[str, Robots] = {}  # by origin
         self.prefix, self.rules = "\0", _NO_RULES  # of the origin that was asked for last, for speed
@@ -228,6 +232,7 @@ class HostQueue:
         if not url.startswith(self.alive):
             self.alive = prefix_of(url)
             self.answered |= {self.alive}
+        self.wishes = _NOBODY
         if self.failures or self.errors:
             self.failures.pop(prefix_of(url), 0)
             self.errors = 0
@@ -259,6 +264,10 @@ def apply_backoff(
         return True
     wait_s = requested_pause(answer, fetch)
     if answer.status in (429, 503) or (answer.status == 403 and wait_s is not None):
+        if answer.status != 429 and wait_s is not None and host_queue.pages:
+            # What one page wishes holds for that page: a page in repair, or a feed that is asked for too often.
+            host_queue.wishes |= {answer.target.row}
+            wait_s = wait_s if len(host_queue.wishes) >= WISHES else None
         _pause(host_queue, answer, now=now, wait_s=wait_s, crawl_log=crawl_log)
         return True
     if not answer.status:
