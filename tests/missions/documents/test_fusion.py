@@ -187,14 +187,19 @@ def test_an_address_is_of_whom_it_names() -> None:
     }
 
 
-def site(documents: dict[str, DocumentFacts], pages: dict[str, PageFacts] | None = None) -> list[DocumentDescription]:
+def site(
+    documents: dict[str, DocumentFacts],
+    pages: dict[str, PageFacts] | None = None,
+    *,
+    settings: DocumentSettings = DocumentSettings(),  # noqa: B008
+) -> list[DocumentDescription]:
     """The documents of a small site as they are described; no page links to them."""
     graph = SiteGraph(apsw.Connection(":memory:"))
     graph._store.execute("CREATE TABLE page (url TEXT PRIMARY KEY, data BLOB)")
     for url, facts in (pages or {}).items():
         graph._store.execute("INSERT INTO page VALUES (?, ?)", (url, msgspec.json.encode(facts)))
     found = [SiteDocument(url, facts, (url,), "", "") for url, facts in documents.items()]
-    fusion = Fusion(DocumentSettings(), graph)
+    fusion = Fusion(settings, graph)
     fusion.learn_pages()
     for document in found:
         fusion.learn_document(document)
@@ -266,6 +271,14 @@ def test_a_doubtful_author_does_not_stop_the_owner() -> None:
     assert authors(site({SHEETS[0]: facts("Xinhua Qu")}, HOME)) == [["Xinhua Qu"]]
 
 
+def test_a_particle_among_the_stop_words_stops_no_name() -> None:
+    """Older files list them; they stand in names of people and places."""
+    paper = {"http://x.edu/a.pdf": facts("Juan de la Cruz", "Rector Gil Sanz")}
+    assert authors(site(paper, settings=DocumentSettings(author_stop_words=("la", "de", "rector")))) == [
+        ["Juan de la Cruz"]
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "kind"),
     [("Práctica 3", "exercises"), ("Apuntes", "notes"), ("Curriculum", "cv"), ("Programa", "programme"), ("PDF", "")],
@@ -282,6 +295,9 @@ def test_labels_are_rules_of_words() -> None:
     assert find_label(labels, head="Práctica 1", around="") == labels[0]
     assert find_label(labels, head="x" * 30 + " práctica", around="") is None
     assert find_label(labels, head="", around="una tesis doctoral") == labels[1]
+    (label,) = parse_labels(["paper [header]: revista"])
+    assert find_label([label], head="Revista", around="", has_header=False) is None
+    assert find_label([label], head="Revista", around="", has_header=True) == label
     assert find_subcategory("thesis", "Trabajo de Fin de Grado") == "degree project"
     with pytest.raises(UsageError, match="CATEGORY / SUBCATEGORY"):
         parse_labels(["nonsense"])

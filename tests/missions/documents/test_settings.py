@@ -82,6 +82,45 @@ def test_the_older_form_is_read(tmp_path: Path) -> None:
     assert own.labels == ("teaching / sheet [500]: práctica, ejercicio",)
 
 
+ORIGINAL = """<?xml version="1.0" encoding="UTF-8"?>
+<general>
+  <crawlerParameters><SEEDS>http://x.example/~ana/</SEEDS><ONLY_SUBPATHS> true </ONLY_SUBPATHS></crawlerParameters>
+  <parsCit_Home>/opt/ParsCit/bin</parsCit_Home>
+  <neo4j_Home>/opt/neo4j</neo4j_Home>
+  <postCrawlGraphTraversal>
+    <MAX_DEPTH_EMAILLIST>2</MAX_DEPTH_EMAILLIST>
+    <KEY_MAX_DEPTH_POTENTIALAUTHORLIST>5</KEY_MAX_DEPTH_POTENTIALAUTHORLIST>
+    <MAX_POTENTIALFILIATIONLIST>3</MAX_POTENTIALFILIATIONLIST>
+    <KEY_CONFIDENCE_LOWER_BOUND_POTENTIALAUTHORLIST>0.1</KEY_CONFIDENCE_LOWER_BOUND_POTENTIALAUTHORLIST>
+    <KEY_SIMILARITY_LOWER_BOUND_AUTHOR_MATCHING>0.71</KEY_SIMILARITY_LOWER_BOUND_AUTHOR_MATCHING>
+    <KEY_SIMILARITY_LOWER_BOUND_AUTHOR_REMOVEDUPS>0.56</KEY_SIMILARITY_LOWER_BOUND_AUTHOR_REMOVEDUPS>
+    <KEY_SIMILARITY_LOWER_BOUND_FILIATION_MATCHING>0.66</KEY_SIMILARITY_LOWER_BOUND_FILIATION_MATCHING>
+    <KEY_SIMILARITY_LOWER_BOUND_FILIATION_REMOVEDUPS>0.61</KEY_SIMILARITY_LOWER_BOUND_FILIATION_REMOVEDUPS>
+    <MAX_PAGES_OF_MOON>7</MAX_PAGES_OF_MOON>
+  </postCrawlGraphTraversal>
+  <stopWords_authors> del, rector </stopWords_authors>
+  <stopWords_filiations> la, abril </stopWords_filiations>
+  <postCrawlLabeling>
+    <label><category>Tesis</category><subcategory>null</subcategory><maxCharactersInDoc>1500</maxCharactersInDoc>
+      <matchingWords>tesis,tesina</matchingWords><shouldApplyParsCitRule>true</shouldApplyParsCitRule></label>
+  </postCrawlLabeling>
+</general>"""
+
+
+def test_the_older_form_is_read_in_the_names_of_its_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bounds and stop words of affiliations too; what is not understood is told, and nothing else."""
+    file = tmp_path / "Parameters.xml"
+    file.write_text(ORIGINAL)
+    own = read_own(load(file).mission, "documents", DocumentSettings)
+    assert (own.depth, own.min_confidence) == (5, 0.1)
+    assert (own.author_match, own.author_duplicates) == (0.71, 0.56)
+    assert (own.affiliation_match, own.affiliation_duplicates) == (0.66, 0.61)
+    assert (own.author_stop_words, own.affiliation_stop_words) == (("del", "rector"), ("la", "abril"))
+    assert own.labels == ("Tesis [1500 header]: tesis, tesina",)
+    told = capsys.readouterr().err
+    assert "MAX_PAGES_OF_MOON" in told and len(told.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     "text",
     ["<html><p>SEEDS</p></html>", "<SEEDS", "", "<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><a>&b;</a>"],

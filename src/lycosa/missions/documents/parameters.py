@@ -14,6 +14,7 @@ A value may stand in an element's text, in elements below it, or in attributes; 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,13 +25,16 @@ _TRUE = frozenset({"true", "yes", "1", "on", "si", "sí"})
 #: Which setting a name stands for, by the words in it.
 _NUMBERS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"depth"}), "depth"),
+    (frozenset({"max", "potential"}), "depth"),
     (frozenset({"decay"}), "decay"),
     (frozenset({"author", "match"}), "author_match"),
-    (frozenset({"author", "duplicat"}), "author_duplicates"),
-    (frozenset({"affiliation", "match"}), "affiliation_match"),
-    (frozenset({"affiliation", "duplicat"}), "affiliation_duplicates"),
+    (frozenset({"author", "dup"}), "author_duplicates"),
+    (frozenset({"filiation", "match"}), "affiliation_match"),
+    (frozenset({"filiation", "dup"}), "affiliation_duplicates"),
     (frozenset({"confidence"}), "min_confidence"),
 )
+#: Elements that say nothing themselves, what is read elsewhere, and programs that lycosa does not need.
+_KNOWN = frozenset({"seeds", "onlysubpaths", "labels", "label", "postcrawllabeling", "parscithome", "neo4jhome"})
 
 
 def read_parameters(text: str) -> dict[str, Any] | None:
@@ -47,9 +51,9 @@ def read_parameters(text: str) -> dict[str, Any] | None:
         return None
     own: dict[str, Any] = {}
     for element in root.iter():
-        if isinstance(element.tag, str):
-            _take_number(element, own)
-    for name, setting in (("author", "author_stop_words"), ("affiliation", "affiliation_stop_words")):
+        if isinstance(element.tag, str) and not _take_number(element, own) and not _is_known(element):
+            print(f"lycosa: {element.tag} of these parameters is not understood, and left out", file=sys.stderr)
+    for name, setting in (("author", "author_stop_words"), ("filiation", "affiliation_stop_words")):
         words = [word for key, element in found.items() if "stop" in key and name in key for word in _items(element)]
         if words:
             own[setting] = list(dict.fromkeys(words))
@@ -65,21 +69,26 @@ def read_parameters(text: str) -> dict[str, Any] | None:
     }
 
 
-def _take_number(element: Any, own: dict[str, Any]) -> None:
+def _take_number(element: Any, own: dict[str, Any]) -> bool:
+    """Whether an element is a number of a setting, which is then taken; of several depths the greatest."""
     name = _plain(element.tag)
     text = _first(element)
-    if not re.fullmatch(r"\d{1,4}(?:[.,]\d{1,6})?", text):
-        return
-    for words, setting in _NUMBERS:
-        if all(word in name for word in words) and setting not in own:
-            number = float(text.replace(",", "."))
-            if setting == "depth":
-                own[setting] = int(number)
-            elif number <= 1:
-                own[setting] = number
-            elif number <= 100:
-                own[setting] = number / 100
-            return
+    if len(element) or not re.fullmatch(r"\d{1,4}(?:[.,]\d{1,6})?", text):
+        return False
+    setting = next((setting for words, setting in _NUMBERS if all(word in name for word in words)), "")
+    number = float(text.replace(",", "."))
+    if setting == "depth":
+        own[setting] = max(int(number), own.get(setting, 0))
+    elif setting and number <= 100:
+        own.setdefault(setting, number if number <= 1 else number / 100)
+    return bool(setting)
+
+
+def _is_known(element: Any) -> bool:
+    """Whether an element, or one around it, is read elsewhere, or only holds others."""
+    names = [_plain(each.tag) for each in (element, *element.iterancestors())]
+    is_stop = "stop" in names[0] and ("author" in names[0] or "filiation" in names[0])
+    return bool(len(element)) or is_stop or not _KNOWN.isdisjoint(names) or any("stop" in name for name in names[1:])
 
 
 def _labels(root: Any) -> Iterator[str]:
@@ -94,10 +103,14 @@ def _labels(root: Any) -> Iterator[str]:
         words, category = values.get("matchingwords", ""), values.get("category") or values.get("name", "")
         if not words or not category:
             continue
-        sub = f" / {_safe(values['subcategory'])}" if values.get("subcategory") else ""
-        chars = f" [{values['maxcharactersindoc']}]" if values.get("maxcharactersindoc", "").isdigit() else ""
+        sub = values.get("subcategory", "")
+        sub = f" / {_safe(sub)}" if sub not in ("", "null") else ""
+        chars = values.get("maxcharactersindoc", "")
+        bounds = [chars] if chars.isdigit() else []
+        bounds += ["header"] if values.get("shouldapplyparscitrule", "").lower() in _TRUE else []
+        bound = f" [{' '.join(bounds)}]" if bounds else ""
         listed = ", ".join(re.split(r"[,;|]\s*", words))
-        yield f"{_safe(category)}{sub}{chars}: {listed}"
+        yield f"{_safe(category)}{sub}{bound}: {listed}"
 
 
 def _safe(text: str) -> str:

@@ -38,6 +38,7 @@ from lycosa.missions.documents.model import (
 from lycosa.missions.documents.names import (
     FITTING,
     NEARLY,
+    PARTICLES,
     damerau_levenshtein,
     find_names,
     fits_address,
@@ -85,8 +86,9 @@ class Fusion:
         self._affiliations: dict[str, tuple[Finding, str]] = {}
         self._owners: dict[str, dict[str, Person]] = defaultdict(dict)  # by folder: whose pages stand there
         self._repeated: Counter[str] = Counter()  # names of nobody known that alone are named as authors
-        self._stop_authors = [fold_words(word) for word in settings.author_stop_words]
-        self._stop_affiliations = [fold_words(word) for word in settings.affiliation_stop_words]
+        # Particles stand in names of people and places: alone they stop nothing.
+        self._stop_authors = {*map(fold_words, settings.author_stop_words)} - PARTICLES
+        self._stop_affiliations = {*map(fold_words, settings.affiliation_stop_words)} - PARTICLES
 
     def learn_pages(self) -> None:
         """Make the directory of everybody whom pages name."""
@@ -132,7 +134,7 @@ class Fusion:
         authors = self._weigh_authors(document, kind.value, above, links, head)
         affiliations = self._weigh_affiliations(document, authors, above, head)
         emails = _list_emails(facts, authors)
-        label = self._find_label(head, links, above)
+        label = self._find_label(facts, links, above)
         return DocumentDescription(
             url=document.url,
             format=facts.format,
@@ -427,15 +429,18 @@ class Fusion:
         return found if only_new else [*found, new]
 
     def _find_label(
-        self, head: str, links: list[tuple[str, DocumentLink]], above: list[Neighbour]
+        self, facts: DocumentFacts, links: list[tuple[str, DocumentLink]], above: list[Neighbour]
     ) -> CategoryLabel | None:
         if not self._labels:
             return None
-        place = self.settings.label_places
+        head, place = facts.head[: self.settings.head_chars], self.settings.label_places
         around = " . ".join(f"{link.anchor} {link.item} {link.heading}" for _, link in links)
         around += " . ".join(page.facts.title for page in above if page.distance == 1)
         return find_label(
-            self._labels, head=head if place != "page" else "", around=around if place != "document" else ""
+            self._labels,
+            head=head if place != "page" else "",
+            around=around if place != "document" else "",
+            has_header=any(person.role == "author" and person.confidence >= _SURE for person in facts.people),
         )
 
 

@@ -58,7 +58,9 @@ def kind_of_words(text: str) -> str:
     return min(places, key=lambda kind: places[kind]) if places else ""
 
 
-_RULE = re.compile(r"\s*([^:/\[\]]+?)\s*(?:/\s*([^:/\[\]]+?)\s*)?(?:\[\s*(\d+)\s*\]\s*)?:\s*(.+)", re.DOTALL)
+_RULE = re.compile(
+    r"\s*([^:/\[\]]+?)\s*(?:/\s*([^:/\[\]]+?)\s*)?(?:\[\s*(\d*)\s*(header)?\s*\]\s*)?:\s*(.+)", re.DOTALL
+)
 _CHARS = 2_000
 
 
@@ -69,27 +71,32 @@ class CategoryLabel(Struct, frozen=True):
     subcategory: str
     words: tuple[str, ...]  # folded
     max_chars: int = _CHARS  # of the document's beginning that are searched
+    needs_header: bool = False  # only of documents that print their authors
 
 
 def parse_labels(rules: Iterable[str]) -> list[CategoryLabel]:
-    """The labels that a setting describes: "CATEGORY / SUBCATEGORY [CHARACTERS]: WORD, WORD…"."""
+    """The labels that a setting describes: "CATEGORY / SUBCATEGORY [CHARACTERS header]: WORD, WORD…"."""
     found = []
     for rule in rules:
         match = _RULE.fullmatch(rule)
-        words = tuple(filter(None, map(fold_words, match[4].split(",")))) if match else ()
+        words = tuple(filter(None, map(fold_words, match[5].split(",")))) if match else ()
         if match is None or not words:
             raise UsageError(
-                f"documents.labels holds {rule!r}; allowed: CATEGORY / SUBCATEGORY [CHARACTERS]: WORD, WORD…,"
+                f"documents.labels holds {rule!r}; allowed: CATEGORY / SUBCATEGORY [CHARACTERS header]: WORD, WORD…,"
                 ' as "teaching / exercise sheet [2000]: ejercicios, práctica"'
             )
-        found.append(CategoryLabel(match[1], match[2] or "", words, int(match[3] or _CHARS)))
+        found.append(CategoryLabel(match[1], match[2] or "", words, int(match[3] or _CHARS), bool(match[4])))
     return found
 
 
-def find_label(labels: Iterable[CategoryLabel], *, head: str, around: str) -> CategoryLabel | None:
+def find_label(
+    labels: Iterable[CategoryLabel], *, head: str, around: str, has_header: bool = True
+) -> CategoryLabel | None:
     """The first label one of whose words stands in the beginning of a document, or in the words around its links."""
     folded_around = f" {fold_words(around)} "
     for label in labels:
+        if label.needs_header and not has_header:
+            continue
         beginning = f" {fold_words(head[: label.max_chars])} " if head else ""
         if any(f" {word} " in beginning or f" {word} " in folded_around for word in label.words):
             return label
