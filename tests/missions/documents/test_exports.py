@@ -22,6 +22,8 @@ from support.command_line import run
 
 from lycosa import Collection
 from lycosa.missions.documents.catalogue import open_catalogue
+from lycosa.missions.documents.export.dublin_core import publishers, write_dc, write_metadata
+from lycosa.missions.documents.model import DocumentDescription, Finding
 from lycosa.missions.documents.oai import PAGE_SIZE, Repository
 
 SITE = "http://www.faculty.test"
@@ -60,6 +62,15 @@ def test_an_export_is_a_gold(crawled: Path, tmp_path: Path) -> None:
     (tmp_path / "gold.csv").write_text(text)
     shown = run("evaluate", str(tmp_path / "gold.csv"), "-c", str(crawled)).output
     assert "wanted Eva Sanz; Luis Gil" in shown
+
+
+def test_the_institution_of_a_paper_is_not_its_publisher() -> None:
+    """That of a thesis is, without the people and addresses of its line."""
+    places = (Finding("Eva Ruiz, Universidad de Villaverde, eruiz@x.edu", 0.9),)
+    thesis = DocumentDescription(url="http://x/", format="pdf", kind=Finding("thesis", 0.9), affiliations=places)
+    assert publishers(replace(thesis, category="thesis")) == ["Universidad de Villaverde"]
+    paper = replace(thesis, category="article")
+    assert "Villaverde" not in write_metadata(paper) and "Villaverde" not in write_dc(paper)
 
 
 def test_dspace_loads_it(crawled: Path, tmp_path: Path) -> None:

@@ -271,6 +271,44 @@ def test_a_doubtful_author_does_not_stop_the_owner() -> None:
     assert authors(site({SHEETS[0]: facts("Xinhua Qu")}, HOME)) == [["Xinhua Qu"]]
 
 
+def test_what_is_less_sure_than_asked_is_left_out() -> None:
+    """In every list of values, not only among authors."""
+    values = (Finding("parsing", 0.9), Finding("trees", 0.3))
+    paper = msgspec.structs.replace(facts("Ana Casali"), keywords=values, rights=values, abstract=values[1])
+    (found,) = site({"http://x.edu/a.pdf": paper})
+    assert [[each.value for each in each_list] for each_list in (found.keywords, found.rights)] == [["parsing"]] * 2
+    assert found.abstract is None
+    (found,) = site({"http://x.edu/a.pdf": paper}, settings=DocumentSettings(min_confidence=0.2))
+    assert len(found.keywords) == 2 and found.abstract is not None
+
+
+def test_a_cv_is_of_one_person() -> None:
+    """Its headings are nobody, and it is not wanted."""
+    life = facts("Research Interests", "Ana Casali", "Technical Skills", kind="cv")
+    (found,) = site({"http://x.edu/a.pdf": life})
+    assert [author.name for author in found.authors] == ["Ana Casali"]
+    assert not found.wanted
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("notes/ch1.pdf", "notes"),
+        ("docencia/apuntes/tema2.pdf", "notes"),
+        ("al/ApuntesAfin.pdf", "notes"),
+        ("al/hoja3.pdf", "exercises"),
+        ("al/examen_final2019.pdf", "exam"),
+        ("al/x.pdf", "other"),
+    ],
+)
+def test_the_address_of_a_document_tells_its_kind(path: str, kind: str) -> None:
+    """Where the document itself is unsure: its file, and the folders around it."""
+    unsure = msgspec.structs.replace(facts(), kind=Finding("other", 0.3))
+    assert [found.kind.value for found in site({f"http://x.edu/{path}": unsure})] == [kind]
+    sure = msgspec.structs.replace(facts(), kind=Finding("slides", 0.9))
+    assert [found.kind.value for found in site({f"http://x.edu/{path}": sure})] == ["slides"]
+
+
 def test_a_particle_among_the_stop_words_stops_no_name() -> None:
     """Older files list them; they stand in names of people and places."""
     paper = {"http://x.edu/a.pdf": facts("Juan de la Cruz", "Rector Gil Sanz")}

@@ -37,7 +37,7 @@ class DocumentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     affiliation_stop_words: tuple[str, ...] = ()
     """words that no affiliation has"""
     labels: tuple[str, ...] = ()
-    """categories by words, the first that fits: CATEGORY / SUBCATEGORY [CHARACTERS]: WORD…; [2000 header]: with authors"""
+    """categories by words, the first that fits: CATEGORY / SUBCATEGORY [CHARACTERS]: WORD…; [2000 header]: if signed"""
     label_places: Literal["document", "page", "both"] = "both"
     """where the words of labels are looked for: in the document's beginning, in the page that links to it"""
     letter: str = ""

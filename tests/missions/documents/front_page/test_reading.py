@@ -61,6 +61,20 @@ def test_an_article() -> None:
     assert [right.value for right in facts.rights][0] == "CC BY-NC 4.0"
 
 
+def test_a_life_is_no_article() -> None:
+    """Headings of a life outweigh the journals and references that it lists."""
+    sections = ("Education", "Academic positions", "Publications", "Awards", "References")
+    lines = [Words(100, 80, "Eva Ruiz Sanz", 18, 1)]
+    for at, section in enumerate(sections):
+        lines.append(Words(100, 120 + 110 * at, section, 12, 1))
+        entries = [
+            f"20{10 + n}  Journal of Things, volume {n}, proceedings of the conference on trees" for n in range(6)
+        ]
+        lines += lines_down(*entries, x=100, y=140 + 110 * at, size=9)
+    assert read_facts(make_pdf(lines)).kind.value == "cv"
+    assert read_facts(article()).kind.value == "article"
+
+
 def test_a_cover_tells_the_author_from_the_others() -> None:
     """Labels give the roles, before, within or below the names; each line of the institution is a level of it."""
     cover = [

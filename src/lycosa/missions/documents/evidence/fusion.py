@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator
+from urllib.parse import unquote
 
 from msgspec.structs import replace
 from rapidfuzz import fuzz
@@ -22,6 +23,7 @@ from lycosa.missions.documents.evidence.labels import (
     find_subcategory,
     kind_of_words,
     parse_labels,
+    words_of_path,
 )
 from lycosa.missions.documents.evidence.site_graph import Neighbour, SiteDocument, SiteGraph
 from lycosa.missions.documents.model import (
@@ -129,11 +131,11 @@ class Fusion:
         above = self._graph.above(document, depth) if depth else []
         links = self._graph.links_to(document) if depth else []
         head = facts.head[: self.settings.head_chars]
-        kind = self._weigh_kind(facts, links)
+        kind = self._weigh_kind(document, links)
         title = self._weigh_title(facts, links, head)
         authors = self._weigh_authors(document, kind.value, above, links, head)
         affiliations = self._weigh_affiliations(document, authors, above, head)
-        emails = _list_emails(facts, authors)
+        emails = self._sure(_list_emails(facts, authors))
         label = self._find_label(facts, links, above)
         return DocumentDescription(
             url=document.url,
@@ -147,14 +149,14 @@ class Fusion:
             authors=tuple(authors),
             contributors=tuple(person for person in facts.people if person.role != "author"),
             affiliations=tuple(affiliations),
-            emails=tuple(emails),
+            emails=emails,
             language=facts.language,
-            abstract=facts.abstract,
-            keywords=facts.keywords,
+            abstract=next(iter(self._sure([facts.abstract] if facts.abstract else [])), None),
+            keywords=self._sure(facts.keywords),
             references=facts.references,
             doi=facts.doi,
             year=facts.year,
-            rights=facts.rights,
+            rights=self._sure(facts.rights),
             linked_from=tuple(
                 dict.fromkeys(url for address in document.addresses for url in self._graph.parents(address))
             )[:20],
@@ -166,8 +168,11 @@ class Fusion:
             problem=facts.problem,
         )
 
-    def _weigh_kind(self, facts: DocumentFacts, links: list[tuple[str, DocumentLink]]) -> Finding:
-        """The kind by the document itself; where it is unsure of that, by the words of the links to it."""
+    def _sure(self, found: Iterable[Finding]) -> tuple[Finding, ...]:
+        return tuple(each for each in found if each.confidence >= self.settings.min_confidence)
+
+    def _weigh_kind(self, document: SiteDocument, links: list[tuple[str, DocumentLink]]) -> Finding:
+        """The kind by the document itself; where it is unsure of that, by the words of its address and of its links."""
         votes: dict[str, float] = defaultdict(float)
         evidence: dict[str, Evidence] = {}
         for url, link in links[:20]:
@@ -180,7 +185,14 @@ class Fusion:
                 if (kind := kind_of_words(words)) and weight > votes[kind]:
                     votes[kind] = weight
                     evidence[kind] = Evidence(source="link", rule=rule, url=url, quote=words[:200], distance=1)
-        own = facts.kind
+        named = [words_of_path(part) for part in unquote(document.url.partition("?")[0]).split("/")[3:]]
+        for words, weight, rule in zip(
+            reversed(named), (0.7, 0.5, 0.4), ("name of the file", "folder", "folder"), strict=False
+        ):
+            if (kind := kind_of_words(words)) and weight > votes[kind]:
+                votes[kind] = weight
+                evidence[kind] = Evidence(source="link", rule=rule, url=document.url, quote=words)
+        own = document.facts.kind
         if not votes:
             return own
         best = max(votes, key=lambda kind: votes[kind])
@@ -246,6 +258,8 @@ class Fusion:
         """
         authors = [person for person in facts.people if person.role == "author" and not self._is_stopped(person.name)]
         others = [person for person in facts.people if person.role != "author"]
+        if kind == "cv":  # of one person; its headings are nobody
+            return [person for person in authors if not self._is_doubtful(person, facts)][:1], others
         if kind not in _TEACHING or _names_authors(authors):
             return authors, others
         teachers = [person for person in others if person.role == "teacher"]
@@ -386,7 +400,7 @@ class Fusion:
         self, document: SiteDocument, authors: list[Author], above: list[Neighbour], head: str
     ) -> list[Finding]:
         facts = document.facts
-        found = [each for each in facts.affiliations if each.confidence >= self.settings.min_confidence]
+        found = list(self._sure(facts.affiliations))
         beginning = fold_words(head[:_HEADER_CHARS])
         for page in above:
             for each in page.facts.organisations:
@@ -406,9 +420,7 @@ class Fusion:
                 entry = self._nearest(self.directory.find(author.name), above)
                 for each in entry.affiliations.values() if entry else ():
                     found = self._add_affiliation(found, replace(each, confidence=round(each.confidence * 0.8, 3)))
-        return [
-            each for each in found if each.confidence >= self.settings.min_confidence and not self._stops(each.value)
-        ]
+        return [each for each in self._sure(found) if not self._stops(each.value)]
 
     def _stops(self, affiliation: str) -> bool:
         folded = f" {fold_words(affiliation)} "
@@ -582,7 +594,7 @@ def _has_parts(name: str, surname: str, words: Container[str]) -> bool:
 
 def _list_emails(facts: DocumentFacts, authors: list[Author]) -> list[Finding]:
     """The addresses of a document: those that it prints, then those that the site gives its authors today."""
-    found = {each.value: each for each in facts.emails if each.confidence >= 0.4}
+    found = {each.value: each for each in facts.emails}
     for author in authors:
         for address in author.addresses:
             known = found.get(address.email)

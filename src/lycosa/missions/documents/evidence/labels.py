@@ -58,6 +58,12 @@ def kind_of_words(text: str) -> str:
     return min(places, key=lambda kind: places[kind]) if places else ""
 
 
+def words_of_path(part: str) -> str:
+    """The words of one part of an address: "ApuntesAfin.pdf", "hoja3-v2.pdf"."""
+    stem = re.sub(r"\.\w{1,5}$", "", part)
+    return re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=[a-zß-ÿ])(?=[A-ZÀ-Þ])|[_\W]+", " ", stem).strip()
+
+
 _RULE = re.compile(
     r"\s*([^:/\[\]]+?)\s*(?:/\s*([^:/\[\]]+?)\s*)?(?:\[\s*(\d*)\s*(header)?\s*\]\s*)?:\s*(.+)", re.DOTALL
 )

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from lycosa.missions.documents.export.dublin_core import inverted
+from lycosa.missions.documents.export.dublin_core import inverted, publishers
 from lycosa.missions.documents.model import DocumentDescription
 from lycosa.text.fold import fold_words
 
@@ -90,7 +90,7 @@ def list_ris(documents: Iterable[DocumentDescription]) -> Iterator[bytes]:
         ]
         rows += [("PY", document.year), ("DO", document.doi), ("UR", document.url)]
         rows += [("LA", document.language.value if document.language else "")]
-        rows += [("PB", each.value) for each in document.affiliations[:1]]
+        rows += [("PB", value) for value in publishers(document)[:1]]
         rows += [("KW", each.value) for each in document.keywords]
         rows += [("AB", document.abstract.value if document.abstract else "")]
         lines = [f"{tag}  - {' '.join(value.split())}\r\n" for tag, value in rows if value]

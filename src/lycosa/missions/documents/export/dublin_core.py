@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from lycosa.collection.collection import Collection
 from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.model import DocumentDescription
+from lycosa.missions.documents.pages.blocks import find_organisations
 from lycosa.output.plain import fit_xml
 
 NAMESPACES = (
@@ -36,8 +37,8 @@ def elements(document: DocumentDescription) -> Iterator[tuple[str, str]]:
         yield "subject", each.value
     if document.abstract:
         yield "description", document.abstract.value
-    for each in document.affiliations[:3]:
-        yield "publisher", each.value
+    for value in publishers(document)[:3]:
+        yield "publisher", value
     if document.year:
         yield "date", document.year
     yield "type", TYPES.get(document.category, document.category)
@@ -49,6 +50,19 @@ def elements(document: DocumentDescription) -> Iterator[tuple[str, str]]:
         yield "language", document.language.value
     for each in document.rights:
         yield "rights", each.value
+
+
+def publishers(document: DocumentDescription) -> list[str]:
+    """The institutions that publish a document: of theses and teaching material those of the authors.
+
+    Papers have another publisher, whom they seldom name; a line with more than institutions gives these alone.
+    """
+    if document.category in ("article", "poster", "proposal"):
+        return []
+    found: dict[str, None] = {}
+    for each in document.affiliations:
+        found |= dict.fromkeys(find_organisations(each.value) if "@" in each.value else [each.value])
+    return list(found)
 
 
 def inverted(name: str) -> str:
@@ -140,8 +154,8 @@ def write_metadata(document: DocumentDescription) -> str:
         add("description", "abstract", document.abstract.value, language)
     for each in document.keywords:
         add("subject", "none", each.value, language)
-    for each in document.affiliations:
-        add("publisher", "none", each.value)
+    for value in publishers(document):
+        add("publisher", "none", value)
     for each in document.rights:
         add("rights", "none", each.value)
     add("type", "none", TYPES.get(document.category, document.category))

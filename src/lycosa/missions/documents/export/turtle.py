@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 
+from lycosa.missions.documents.export.dublin_core import publishers
 from lycosa.missions.documents.formats import MIMES
 from lycosa.missions.documents.graph import author_key
 from lycosa.missions.documents.model import DocumentDescription
@@ -47,7 +48,7 @@ def write_turtle(documents: Iterable[DocumentDescription]) -> Iterator[bytes]:
                     author.name, [a.email for a in author.addresses], author.orcid, author.affiliations, places
                 ),
             )
-        rows += [f"dcterms:publisher _:{_place(each.value, places)}" for each in document.affiliations]
+        rows += [f"dcterms:publisher _:{_place(value, places)}" for value in publishers(document)]
         rows += [f"dcterms:subject {_literal(each.value)}" for each in document.keywords]
         rows += [f"dcterms:abstract {_literal(document.abstract.value)}{tongue}"] if document.abstract else []
         rows += [f"dcterms:language {_literal(document.language.value)}"] if document.language else []
