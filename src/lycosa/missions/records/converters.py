@@ -215,12 +215,17 @@ def _month(name: str, language: str) -> int:
     return _EACH.get(language, {}).get(name) or _EVERY.get(name, 0)
 
 
-def _read_iso(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
-    return make_date(int(m[1]), int(m[3]), int(m[4]))
+_Reader = Callable[[re.Match[str], str, bool], datetime.date | None]
 
 
-def _read_plain(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
-    return make_date(int(m[1]), int(m[2]), int(m[3]))
+def _reader(year: int, month: int, day: int) -> _Reader:
+    """What reads a day from these groups of a match; a month may be a name."""
+
+    def read(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
+        number = int(m[month]) if m[month].isdecimal() else _month(m[month], language)
+        return make_date(int(m[year]), number, int(m[day]))
+
+    return read
 
 
 def _read_numeric(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
@@ -232,26 +237,14 @@ def _read_numeric(m: re.Match[str], language: str, american: bool) -> datetime.d
     return day or (make_date(year, second, first) if american else make_date(year, first, second))
 
 
-def _read_day_first(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
-    return make_date(int(m[3]), _month(m[2], language), int(m[1]))
-
-
-def _read_month_first(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
-    return make_date(int(m[3]), _month(m[1], language), int(m[2]))
-
-
-def _read_year_first(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
-    return make_date(int(m[1]), _month(m[2], language), int(m[3]))
-
-
-_READERS = (
-    (_ISO, _read_iso),
-    (_CJK, _read_plain),
-    (_COMPACT, _read_plain),
+_READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
+    (_ISO, _reader(1, 3, 4)),
+    (_CJK, _reader(1, 2, 3)),
+    (_COMPACT, _reader(1, 2, 3)),
     (_NUMERIC, _read_numeric),
-    (_DAY_FIRST, _read_day_first),
-    (_MONTH_FIRST, _read_month_first),
-    (_YEAR_FIRST, _read_year_first),
+    (_DAY_FIRST, _reader(3, 2, 1)),
+    (_MONTH_FIRST, _reader(3, 1, 2)),
+    (_YEAR_FIRST, _reader(1, 2, 3)),
 )
 
 

@@ -22,7 +22,9 @@ from lycosa.missions.records.algebra import Piece, PieceSet, TaggedPage, parse_e
 from lycosa.missions.records.algebra.expression import take_of
 from lycosa.missions.records.algebra.page import WorkExceeded
 from lycosa.missions.records.algebra.relations import TagRow
+from lycosa.missions.records.article import BUILT_IN, read_article
 from lycosa.missions.records.guards import XPathGuard
+from lycosa.missions.records.structured import read_structured, walk_items
 from lycosa.parse import Doc, charset
 
 _SOUGHT = 40
@@ -284,8 +286,6 @@ def _read_json(source: str, path: str) -> Rule:
         raise UsageError(f'The rule "{source[:80]}" has an empty name in its path; allowed: NAME.NAME…')
 
     def find(scope: RuleScope) -> list[RuleMatch]:
-        from lycosa.missions.records.structured import read_structured, walk_items  # type: ignore[import-not-found, unused-ignore]
-
         if scope.doc.tree is None:
             return []
         if "structured" not in scope.shared:
@@ -321,8 +321,6 @@ def _find_built_in(scope: RuleScope, name: str) -> list[RuleMatch]:
     elif doc.tree is None:
         return []
     else:
-        from lycosa.missions.records.article import BUILT_IN, read_article  # type: ignore[import-not-found, unused-ignore]
-
         if "article" not in scope.shared:
             scope.shared["article"] = read_article(doc.tree, url=doc.url, language=doc.language)
         article = scope.shared["article"]

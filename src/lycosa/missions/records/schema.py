@@ -24,11 +24,11 @@ from msgspec import Struct, field
 
 from lycosa.config.toml import find_lines
 from lycosa.errors import LycosaError, UsageError
+from lycosa.missions.records.converters import KINDS, convert
 from lycosa.missions.records.guards import compile_pattern
 from lycosa.missions.records.rules import Rule, RuleMatch, RuleScope, SourceMap, SourcePlace, parse_rule
 from lycosa.parse import Doc
 
-KINDS = ("text", "number", "price", "date", "url", "integer")
 MAX_FILE = 1 << 20
 MAX_FIELDS = 500
 MAX_NESTING = 5
@@ -184,16 +184,7 @@ def _read_value(one: SchemaField, rule: Rule, found: RuleMatch, doc: Doc, proble
         text = " ".join(text.split())
     if not text or one.convert == "text":
         return text or None
-    return _convert(text, one.convert, language=doc.language, base=doc.base)
-
-
-def _convert(text: str, kind: str, *, language: str, base: str) -> Any:
-    try:
-        from lycosa.missions.records.converters import convert  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        digits = "".join(filter(str.isdecimal, text[:100]))
-        return int(digits) if kind == "integer" and digits else text if kind != "integer" else None
-    return convert(text, kind, language=language, base=base)
+    return convert(text, one.convert, language=doc.language, base=doc.base)
 
 
 def check_convert(kind: str) -> None:

@@ -24,7 +24,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -195,6 +195,7 @@ def _read_hrefs(match: RuleMatch, scope: RuleScope) -> Iterator[str]:
                 yield href
 
 
+_load_built_in = lru_cache(maxsize=100)(load_schema)
 MAX_SCHEMAS = 1000
 MAX_PATTERNS = 100
 _RANGE_KEYS = ("name", "match", "islands", "mode", "category")
@@ -212,7 +213,7 @@ class SiteDescription:
     def schema_of(self, found: Range) -> Schema:
         """The schema of the leaf pages of a range: that of its category, or an article without rules."""
         name = self.navigation.category_of(found).schema
-        return self.schemas.get(name) or self._built_in(name or "article")
+        return self.schemas.get(name) or _load_built_in(name or "article")
 
     def schemas_for(self, url: str) -> list[Schema]:
         """The schemas that are applied to a page: of its range; without ranges, all there are."""
@@ -220,15 +221,6 @@ class SiteDescription:
             return list(self.schemas.values())
         found = self.navigation.find(url)
         return [self.schema_of(found)] if found is not None and found.is_leaf else []
-
-    @cached_property
-    def _loaded(self) -> dict[str, Schema]:
-        return {}
-
-    def _built_in(self, name: str) -> Schema:
-        if name not in self._loaded:
-            self._loaded[name] = load_schema(name)
-        return self._loaded[name]
 
     def explain(self, url: str) -> str:
         """Which range takes an address, and what for; or why none does."""
@@ -315,11 +307,8 @@ class _DescriptionReader:
         used = {each.category for each in ranges}
         for name in categories if ranges and not self.problems else ():
             if name not in used:
-                meant = nearest(name, used)
-                guess = f" (did you mean {meant}?)" if meant else ""
-                self._complain(
-                    ("categories", name), f"no range has this category{guess}; allowed: {', '.join(sorted(used))}"
-                )
+                said = f"no range has this category{_guess(name, used)}; allowed: {', '.join(sorted(used))}"
+                self._complain(("categories", name), said)
         if self.problems:
             return None
         digest = hashlib.sha256(msgspec.json.encode(dict(self._settings), order="deterministic")).hexdigest()
@@ -357,10 +346,9 @@ class _DescriptionReader:
         schema = self._text(table, "schema", place)
         tables = self._settings.get("schemas", {})
         if schema and schema not in schemas and schema not in tables and not has_built_in(schema):
-            meant = nearest(schema, schemas)
-            guess = f" (did you mean {meant}?)" if meant else ""
             allowed = "one of [records.schemas], one that is built in, or FILE.toml beside the mission file"
-            self._complain((*place, "schema"), f'there is no schema "{schema[:80]}"{guess}; allowed: {allowed}')
+            said = f'there is no schema "{schema[:80]}"{_guess(schema, schemas)}; allowed: {allowed}'
+            self._complain((*place, "schema"), said)
         return Category(
             name=name,
             links=self._rules(table, "links", place),
@@ -449,9 +437,13 @@ class _DescriptionReader:
     def _check_keys(self, table: Mapping[str, Any], allowed: Sequence[str], place: Place) -> None:
         for key in table:
             if key not in allowed:
-                meant = nearest(key, allowed)
-                guess = f" (did you mean {meant}?)" if meant else ""
-                self._complain((*place, key), f"there is no such setting{guess}; allowed: {', '.join(allowed)}")
+                said = f"there is no such setting{_guess(key, allowed)}; allowed: {', '.join(allowed)}"
+                self._complain((*place, key), said)
+
+
+def _guess(name: str, known: Iterable[str]) -> str:
+    meant = nearest(name, known)
+    return f" (did you mean {meant}?)" if meant else ""
 
 
 def _name_ranges(ranges: Iterable[Range]) -> list[Range]:

@@ -10,6 +10,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import re2
@@ -115,7 +116,7 @@ def load_json_ld(tree: Document) -> list[Any]:
 def _load(text: str) -> Any:
     """Decode JSON, first as it stands, then without comments and stray commas; None where nothing helps."""
     text = text.strip().strip("\ufeff").rstrip(";")
-    for mend in (_as_is, _unwrapped, _without_comments, _with_commas, _unescaped):
+    for mend in (str, _unwrapped, _without_comments, partial(_MISSING.sub, r"\1,\2"), html.unescape):
         text = mend(text)
         try:
             return json.loads(text, strict=False)
@@ -130,10 +131,6 @@ def _load(text: str) -> Any:
     return value
 
 
-def _as_is(text: str) -> str:
-    return text
-
-
 def _unwrapped(text: str) -> str:
     """Leave out comments before the JSON."""
     start = 0
@@ -144,14 +141,6 @@ def _unwrapped(text: str) -> str:
 
 def _without_comments(text: str) -> str:
     return _BAD_ESCAPE.sub(r"\\\\", _TRAILING.sub("", _COMMENTS.sub("", text))).strip().rstrip(";")
-
-
-def _with_commas(text: str) -> str:
-    return _MISSING.sub(r"\1,\2", text)
-
-
-def _unescaped(text: str) -> str:
-    return html.unescape(text)
 
 
 def read_json_ld(tree: Document) -> list[StructuredItem]:
@@ -173,9 +162,8 @@ def read_json_ld(tree: Document) -> list[StructuredItem]:
 
 def _read_nodes(value: Any, depth: int) -> list[StructuredItem]:
     if isinstance(value, list):
-        return (
-            [item for each in value[:_MAX_ITEMS] for item in _read_nodes(each, depth + 1)] if depth < _MAX_DEPTH else []
-        )
+        value = value if depth < _MAX_DEPTH else []
+        return [item for each in value[:_MAX_ITEMS] for item in _read_nodes(each, depth + 1)]
     if not isinstance(value, dict):
         return []
     graph = _read_nodes(value.get("@graph"), depth + 1) if "@graph" in value else []
@@ -202,16 +190,12 @@ def _read_node(value: dict[str, Any], depth: int) -> StructuredItem:
 
 def _read_values(content: Any, depth: int) -> list[str | StructuredItem]:
     if isinstance(content, list):
-        return (
-            [value for each in content[:_MAX_ITEMS] for value in _read_values(each, depth + 1)]
-            if depth < _MAX_DEPTH
-            else []
-        )
+        content = content if depth < _MAX_DEPTH else []
+        return [value for each in content[:_MAX_ITEMS] for value in _read_values(each, depth + 1)]
     if isinstance(content, dict):
-        if "@value" in content:
-            return _read_values(content["@value"], depth + 1) if depth < _MAX_DEPTH else []
-        if "@list" in content or "@set" in content:
-            return _read_values(content.get("@list", content.get("@set")), depth + 1) if depth < _MAX_DEPTH else []
+        for name in ("@value", "@list", "@set"):
+            if name in content:
+                return _read_values(content[name], depth + 1) if depth < _MAX_DEPTH else []
         return [_read_node(content, depth + 1)]
     if content is None:
         return []

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from lycosa.collection.collection import Collection, Page
 from lycosa.errors import UsageError
@@ -25,7 +24,7 @@ from lycosa.missions.records.corpus.forms import (
     ENDINGS,
     FILES,
     CorpusFigures,
-    name_file,
+    name_page,
     write_datasheet,
     write_documents,
     write_file,
@@ -125,15 +124,6 @@ def _read_languages(text: str) -> frozenset[str]:
     return codes
 
 
-class _Asked(Struct):
-    """A page that a worker reads."""
-
-    n: int
-    url: str
-    digest: str
-    fetched: float
-
-
 class _CorpusReader:
     """Gives the pages of a collection to the workers, and what they read to the scratch; a queue of jobs."""
 
@@ -145,7 +135,7 @@ class _CorpusReader:
         self._figures = figures
         self._languages = _read_languages(options.language)
         self._pages = self._find_pages(options.host)
-        self._asked: dict[int, _Asked] = {}
+        self._asked: dict[int, Page] = {}
         self._n = 0
 
     def run(self) -> None:
@@ -175,7 +165,7 @@ class _CorpusReader:
 
     def _make_job(self, page: Page) -> ExtractJob:
         self._n += 1
-        self._asked[self._n] = _Asked(self._n, page.url, page.digest, page.fetched.timestamp())
+        self._asked[self._n] = page
         file, offset, length = page.holder or page.place
         return ExtractJob(self._n, str(self._collection.archive / file), offset, length, page.url)
 
@@ -190,9 +180,9 @@ class _CorpusReader:
             elif not result.items:
                 self._scratch.dropped["no text"] += 1
             else:
-                self._take(asked, _decode_page(result.items[0].json))
+                self._take(result.key, asked, _decode_page(result.items[0].json))
 
-    def _take(self, asked: _Asked, page: ReadPage) -> None:
+    def _take(self, n: int, asked: Page, page: ReadPage) -> None:
         record = self._scratch.record(asked.digest)
         if record is not None:
             page = _merge(page, record)
@@ -202,7 +192,7 @@ class _CorpusReader:
         if self._languages and page.language not in self._languages:
             self._scratch.dropped["other language"] += 1
             return
-        self._scratch.add(asked.n, asked.url, page, fetched=asked.fetched, digest=asked.digest)
+        self._scratch.add(n, asked.url, page, fetched=asked.fetched.timestamp(), digest=asked.digest)
 
 
 def _merge(page: ReadPage, record: dict[str, Any]) -> ReadPage:
@@ -237,7 +227,7 @@ def _write_files(
     for (portion, name), group in groupby(documents, key=lambda item: (item[1].portion, item[0])):
         if form in FILES:
             for _, document in group:
-                path = "/".join(part for part in (portion, name, name_file(document, form)) if part)
+                path = "/".join(part for part in (portion, name, name_page(document.url, ENDINGS[form])) if part)
                 yield export.add(write_file(document, form)), path, f"{path}\n"
             continue
         path = "/".join(part for part in (portion, name) if part) or "corpus"

@@ -44,7 +44,7 @@ def write_documents(documents: Iterable[CorpusDocument], out: BinaryIO, form: Co
     count = 0
     for document in documents:
         count += 1
-        values = {**_values(document), "fetched": format_time(document.fetched)}
+        values = {**_values(document), "fetched": _format_time(document.fetched) or None}
         out.write(msgspec.json.encode(values) + b"\n")
     return count
 
@@ -59,11 +59,6 @@ def write_file(document: CorpusDocument, form: CorpusForm) -> bytes:
     return "".join([*_write_front_matter(document), heading, body, "\n"]).encode()
 
 
-def name_file(document: CorpusDocument, form: CorpusForm) -> str:
-    """Where a document stands below its folder."""
-    return name_page(document.url, ENDINGS[form])
-
-
 def name_page(url: str, ending: str) -> str:
     """A path for a page: always the same for one address, another for every other."""
     path = unquote(urlsplit(url).path, errors="replace").strip("/")
@@ -73,9 +68,8 @@ def name_page(url: str, ending: str) -> str:
     return f"{host}/{stem[:_MAX_NAME] or 'index'}-{urls.url_id(url) & 0xFFFFFFFF:08x}.{ending}"
 
 
-def format_time(at: float) -> str | None:
-    """A time as ISO 8601 has it."""
-    return iso_time(at) if at else None
+def _format_time(at: float) -> str:
+    return iso_time(at) if at else ""
 
 
 def _values(document: CorpusDocument) -> dict[str, Any]:
@@ -87,7 +81,7 @@ def _values(document: CorpusDocument) -> dict[str, Any]:
 def _describe(document: CorpusDocument) -> dict[str, str]:
     """The metadata as texts; what is not known is left out."""
     about = {name: getattr(document, name) for name in COLUMNS if name != "text"}
-    about |= {"authors": "; ".join(document.authors), "fetched": format_time(document.fetched) or ""}
+    about |= {"authors": "; ".join(document.authors), "fetched": _format_time(document.fetched)}
     return {name: str(value) for name, value in about.items() if value}
 
 

@@ -306,22 +306,9 @@ class Scratch:
         if words < max(1, self._least_words):
             self.dropped["few words without boilerplate"] += 1
             return None
-        return CorpusDocument(
-            url=kept.url,
-            host=kept.host,
-            site=site,
-            title=page.title,
-            authors=page.authors,
-            date=page.date,
-            language=page.language,
-            fetched=kept.fetched,
-            digest=kept.digest,
-            licence=page.licence,
-            words=words,
-            text=text,
-            markdown=markdown,
-            portion=portion,
-        )
+        known = {name: getattr(kept, name) for name in ("url", "host", "fetched", "digest")}
+        known |= {name: getattr(page, name) for name in ("title", "authors", "date", "language", "licence")}
+        return CorpusDocument(**known, site=site, words=words, text=text, markdown=markdown, portion=portion)
 
     def _load_repeated(self, site: str) -> frozenset[int]:
         rows = self._db.execute("SELECT hash FROM paragraph WHERE site = ?", (site,))
