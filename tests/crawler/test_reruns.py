@@ -234,6 +234,30 @@ def test_a_seed_that_cannot_be_reached_is_told_at_once(tmp_path: Path) -> None:
     assert "127.0.0.1 cannot be reached so far: the host refused the connection." in done.stderr
 
 
+def test_a_name_that_is_no_host_is_given_up_at_once(tmp_path: Path) -> None:
+    """A mistyped seed ends the crawl with its cause, and is not tried again for a minute."""
+    host = "x" * 64 + ".test"  # no label of a name may be so long
+    command = [sys.executable, "-m", "lycosa", "crawl", f"http://{host}/", "-c", str(tmp_path / "c")]
+    settings = ["--contact", "mailto:test@lycosa.test", "--set", "fetch.retry_delay_s=1000"]
+    done = subprocess.run([*command, *settings], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 4, done.stderr
+    assert f"http://{host}/: failed: dns" in done.stderr
+
+
+def test_a_site_behind_a_log_in_form_is_told(web: Web, tmp_path: Path) -> None:
+    """Where every page leads to a form for members, nothing was collected; a form that is linked is a page."""
+    form = '<form action="/in"><input name="user"><input type="password" name="word"></form>'
+    web["a.test/login"] = html(text=form, title="Log in")
+    web["a.test/"] = Reply(status=302, headers={"Location": "/login?next=/"})
+    web["a.test/login?next=/"] = html(text=form, title="Log in")
+    said = crawl(web, tmp_path / "c", "http://a.test/", code=4)
+    assert "http://a.test/: failed: login" in said and "a log-in form stands in the place" in said
+    web["b.test/"] = html("/login", text="Welcome")
+    web["b.test/login"] = html(text=form, title="Log in")
+    crawl(web, tmp_path / "d", "http://b.test/")
+    assert states(tmp_path / "d")["http://b.test/login"] == "fetched"
+
+
 def test_a_site_that_says_nofollow_is_told(web: Web, tmp_path: Path) -> None:
     """A crawl that ends with its first page says why, and what to do."""
     web["a.test/"] = html("/1", "/2", head='<meta name="robots" content="nofollow">', text="start")

@@ -22,6 +22,7 @@ from support.loopback import Reply, Web, html
 from support.processes import descendants, is_alive
 
 from lycosa import Collection
+from lycosa.errors import Partial
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -119,6 +120,13 @@ def test_a_second_run_does_only_what_is_new(folder: Path, tmp_path: Path) -> Non
     assert "74 records from 39 documents" in extract(folder, "--quarry", name, "--again")
     assert rows(folder, "SELECT count(*) FROM record") == [(74,)]
     assert rows(folder, "SELECT DISTINCT version FROM extracted") == [("2",)]
+
+
+def test_a_quarry_that_fails_with_every_document_does_not_end_well(folder: Path, tmp_path: Path) -> None:
+    """Its mistake is told, and the exit code says that nothing came of it."""
+    name = quarry(tmp_path, more="\n    def extract(self, doc):\n        raise KeyError('price')\n")
+    said = extract(folder, "--quarry", name, code=Partial.exit_code)
+    assert "0 records from 39 documents" in said and "KeyError: 'price'" in said
 
 
 def test_records_are_reached_from_every_page_that_has_the_content(extracted: Path) -> None:

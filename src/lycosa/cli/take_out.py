@@ -96,7 +96,9 @@ def extract(
             _write_records(folder, tallies[0].quarry if len(tallies) == 1 else "", output)
     if any(tally.ended_by for tally in tallies):
         return INTERRUPTED
-    return Partial.exit_code if any(tally.unread for tally in tallies) else 0
+    failed = (tally for tally in tallies if tally.documents and not tally.outcomes.get("done"))
+    is_partial = any(tally.unread for tally in tallies) or (any(failed) and not retry)
+    return Partial.exit_code if is_partial else 0
 
 
 def _extract_from(

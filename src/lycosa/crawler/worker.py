@@ -16,6 +16,7 @@ import time
 from collections.abc import Set
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa import clock
 from lycosa.archive.writer import ArchiveWriter
@@ -34,6 +35,7 @@ from lycosa.crawler.page_limit import PageLimit, tell_permits
 from lycosa.crawler.rendering import Rendering
 from lycosa.crawler.target_loading import BestFirstScheduler, QueueFiller, TargetLoader
 from lycosa.errors import DiskFull
+from lycosa.fetch.address_guard import has_no_address
 from lycosa.fetch.client import Client
 from lycosa.frontier.contract import Frontier, LeaseLost, PermitsGone
 from lycosa.frontier.partitions import LeasedPartitions, fair_part, part_of
@@ -351,8 +353,12 @@ class Worker:
         target = answer.target
         host_queue = self.scheduler.by_host[target.host]
         host_queue.end(now)
+        fetch = self.mission.fetch
         if answer.failure in HOST_FAILURES and target.host in self._untold_seeds:
             self._tell_unreachable(target, answer.failure)
+            if answer.failure == "dns" and self._is_told() and has_no_address(target.host):
+                fetch = replace(fetch, retries=0)  # mistyped: it is given up
+                host_queue.fail(target.url, answer.failure, now=now, most=0)
         if answer.failure in HOST_FAILURES and self.best_first is not None and _is_first_try(target, host_queue):
             self.best_first.learn_unreachable(host_queue)
         if target.purpose is Purpose.PAGE and target.row not in host_queue.held:
@@ -361,7 +367,7 @@ class Worker:
             self._wait_for_room(answer, host_queue)
         else:
             self._dispatch(answer, host_queue, now)
-            if apply_backoff(host_queue, answer, now=now, fetch=self.mission.fetch, crawl_log=self.crawl_log):
+            if apply_backoff(host_queue, answer, now=now, fetch=fetch, crawl_log=self.crawl_log):
                 self._touched.add(host_queue.host)
         if host_queue.targets or host_queue.robots_requests or host_queue.subresources or not host_queue.dry:
             self.scheduler.enlist(host_queue)
@@ -369,9 +375,13 @@ class Worker:
     def _tell_unreachable(self, target: Target, failure: str) -> None:
         """Tell people at once that a seed's host cannot be reached: trying again takes a minute."""
         self._untold_seeds.discard(target.host)
-        if len(self.place.seed_hosts) - len(self._untold_seeds) <= TOLD_SEEDS:
+        if self._is_told():
             meaning = explain(failure).meaning
             self.shared.notify(self.place.slot, f"{target.host} cannot be reached so far: {meaning}.")
+
+    def _is_told(self) -> bool:
+        """Whether the hosts of seeds that cannot be reached are few enough for each to be looked at."""
+        return len(self.place.seed_hosts) - len(self._untold_seeds) <= TOLD_SEEDS
 
     def _dispatch(self, answer: Answer, host_queue: HostQueue, now: float) -> None:
         """Give an answer to the part of the worker that it is for."""

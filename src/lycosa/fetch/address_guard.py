@@ -156,6 +156,17 @@ class AddressGuard:
         return self._private_domains[domain]
 
 
+def has_no_address(host: str) -> bool:
+    """Whether a name is surely none of a host; that nobody could be asked says nothing."""
+    try:
+        socket.getaddrinfo(host, None)
+    except UnicodeError:
+        return True
+    except socket.gaierror as error:
+        return error.errno == socket.EAI_NONAME
+    return False
+
+
 def _is_public(ip: _Address) -> bool:
     """True for an address of the open internet, looking through addresses that carry an IPv4 address inside."""
     if isinstance(ip, IPv6Address):

@@ -272,7 +272,9 @@ class AnswerIntake:
         target = answer.target
         if target.via == "sitemap":
             return ""
-        return self._walls.find(doc, answer.headers, status=answer.status, known=bool(target.digest))
+        is_sent_there = target.seed and target.via == "redirect"
+        known = bool(target.digest)
+        return self._walls.find(doc, answer.headers, status=answer.status, known=known, moved=is_sent_there)
 
     def _find_wall_of_error(self, answer: Answer) -> str:
         """The reason code of a challenge that came with the status of an error."""

@@ -70,8 +70,11 @@ class WallFinder:
     def __init__(self) -> None:
         self._forms: dict[tuple[str, str], str] = {}
 
-    def find(self, doc: Doc, headers: Mapping[str, str], *, status: int, known: bool) -> str:
-        """The reason code of the wall that an answer is; empty: it is none. `known`: a page was here before."""
+    def find(self, doc: Doc, headers: Mapping[str, str], *, status: int, known: bool, moved: bool = False) -> str:
+        """The reason code of the wall that an answer is; empty: it is none.
+
+        `known`: a page was here before; `moved`: a seed was redirected here.
+        """
         for name, (begin, vendor) in _HEADERS.items():
             if name in headers and headers[name].lower().startswith(begin):
                 return CHALLENGE + vendor
@@ -91,21 +94,21 @@ class WallFinder:
         heads = [doc.title, *(head.text for head in tree.select("h1, h2")[:2])]
         if (code := _find_error(doc, heads)) or not is_small:
             return code
-        if chars <= _CHARS and self._is_login(doc, tree, known=known):
+        if chars <= _CHARS and self._is_login(doc, tree, known=known, moved=moved):
             return LOGIN
         return CONSENT if _is_consent(doc, tree, heads) else ""
 
-    def _is_login(self, doc: Doc, tree: Document, *, known: bool) -> bool:
-        """Whether a log-in form stands where a page should be; one at an address of its own is a page."""
+    def _is_login(self, doc: Doc, tree: Document, *, known: bool, moved: bool) -> bool:
+        """Whether a log-in form stands where a page should be; one at its own address, and linked, is a page."""
         fields = tree.select("input[type=password]")
         form = fields[0].closest("form") if len(fields) == 1 else None
         if form is None or fields[0].attr("autocomplete") == "new-password":
             return False
         parts = urlsplit(doc.url)
         is_own_place = _LOGIN_PLACE.search(f"{parts.netloc.partition('.')[0]} {parts.path}") is not None
-        if is_own_place or len(doc.text) - len(form.text) > _LOGIN_CHARS:
+        if (is_own_place and not moved) or len(doc.text) - len(form.text) > _LOGIN_CHARS:
             return False
-        if _FILE.search(parts.path) or (known and len(parts.path) > 1) or _leads_back(form, parts.path):
+        if moved or _FILE.search(parts.path) or (known and len(parts.path) > 1) or _leads_back(form, parts.path):
             return True
         if len(self._forms) > _FORMS_MAX:
             self._forms.clear()

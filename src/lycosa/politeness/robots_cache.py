@@ -117,7 +117,8 @@ class RobotsCache:
                 self._ask(self._scheduler.queue_of(urls.host_of(origin + "/")), origin, onward, hops=target.hops + 1)
             return
         failed = answer.failure not in _FINAL or answer.status == 429 or answer.status >= 500
-        if answer.failure in HOST_FAILURES and self._scheduler.queue_of(target.host).is_closed(target.url):
+        host_queue = self._scheduler.queue_of(target.host)
+        if answer.failure in HOST_FAILURES and (host_queue.is_closed(target.url) or host_queue.given_up(target.url)):
             failed = False
         if failed and target.retries < self._mission.fetch.retries:
             self._try_again(answer, origins, now=now)
