@@ -29,7 +29,7 @@ from lycosa.missions.documents.decisions import Corrections, apply_corrections, 
 from lycosa.missions.documents.evidence.fusion import Fusion
 from lycosa.missions.documents.evidence.site_graph import SiteDocument, build_graph
 from lycosa.missions.documents.formats import format_by_mime
-from lycosa.missions.documents.model import DocumentDescription, DocumentFacts, Finding, KnownPerson
+from lycosa.missions.documents.model import DocumentDescription, DocumentFacts, Finding, KnownPerson, text_of
 from lycosa.missions.documents.settings import DocumentSettings
 
 _TABLES = """
@@ -207,7 +207,7 @@ def _store(database: apsw.Connection, n: int, fusion: Fusion, description: Docum
         authors.append(replace(author, person=entry.number))
         database.execute("INSERT INTO authorship VALUES (?, ?, ?)", (n, position, entry.number))
     kept = replace(description, authors=tuple(authors))
-    title = kept.title.value if kept.title else ""
+    title = text_of(kept.title)
     key = hashlib.md5(kept.url.encode(), usedforsecurity=False).hexdigest()
     row = (n, kept.url, key, kept.category, kept.wanted, title, kept.confidence, _encode(kept).decode())
     database.execute("INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)

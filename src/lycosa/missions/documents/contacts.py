@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import string
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,7 +18,7 @@ from lycosa.config.mission_table import read_own
 from lycosa.errors import UsageError
 from lycosa.missions.documents.catalogue import Catalogue
 from lycosa.missions.documents.decisions import permissions
-from lycosa.missions.documents.model import DocumentDescription, KnownPerson, MailAddress
+from lycosa.missions.documents.model import DocumentDescription, KnownPerson, MailAddress, text_of
 from lycosa.missions.documents.names import same_person
 from lycosa.missions.documents.settings import DocumentSettings
 from lycosa.output.destination import opened
@@ -39,51 +41,6 @@ COLUMNS = (
 )
 _SHORT = ("author", "email", "confidence", "source", "documents", "permission")
 
-_LETTERS = {
-    "es": """Asunto: Permiso para depositar sus documentos en el repositorio
-
-Estimado/a {name}:
-
-Estamos reuniendo en el repositorio institucional los documentos que publican los miembros de nuestra universidad.
-Entre ellos hemos encontrado {count} de su autoría:
-
-{documents}
-
-¿Nos autoriza a depositarlos en el repositorio, donde se podrán consultar libremente con mención de su autoría?
-Si alguno no debe depositarse, o los datos no son correctos, le rogamos que nos lo indique respondiendo a este mensaje.
-
-Muchas gracias.
-""",
-    "pt": """Assunto: Autorização para depositar os seus documentos no repositório
-
-Prezado/a {name}:
-
-Estamos a reunir no repositório institucional os documentos que os membros da nossa universidade publicam.
-Entre eles encontrámos {count} da sua autoria:
-
-{documents}
-
-Autoriza-nos a depositá-los no repositório, onde poderão ser consultados livremente com menção da sua autoria?
-Se algum não deve ser depositado, ou se os dados não estão corretos, agradecemos que responda a esta mensagem.
-
-Muito obrigado.
-""",
-    "en": """Subject: Permission to deposit your documents in the repository
-
-Dear {name},
-
-We are gathering in the institutional repository the documents that members of our university publish.
-Among them we have found {count} of yours:
-
-{documents}
-
-May we deposit them in the repository, where they can be read freely under your name?
-If one of them should not be deposited, or if anything is not right, please tell us by answering this message.
-
-Thank you very much.
-""",
-}
-_COUNTS = {"es": ("documento", "documentos"), "pt": ("documento", "documentos"), "en": ("document", "documents")}
 _FIELDS = frozenset({"name", "email", "documents", "count"})
 
 
@@ -190,7 +147,7 @@ def sheet_row(sheet: ContactSheet) -> dict[str, str | int | float | None]:
         "other_emails": "; ".join(sheet.others),
         "affiliations": "; ".join(dict.fromkeys(each.value for each in sheet.person.affiliations)),
         "documents": len(sheet.documents),
-        "titles": "; ".join(each.title.value if each.title else each.url for each in sheet.documents),
+        "titles": "; ".join(text_of(each.title) or each.url for each in sheet.documents),
         "permission": sheet.permission,
         "urls": "; ".join(each.url for each in sheet.documents),
     }
@@ -234,14 +191,18 @@ def _read_template(path: str) -> str:
     return text
 
 
+@cache
+def _letters() -> dict[str, dict[str, str]]:
+    """The letters that ask, by language."""
+    return tomllib.loads(Path(__file__).with_name("letters.toml").read_text(encoding="utf-8"))
+
+
 def fill_letter(sheet: ContactSheet, template: str = "") -> str:
     """The letter to an author, in the language of their documents unless a template is given."""
-    language = sheet.language if sheet.language in _LETTERS else "en"
-    one, many = _COUNTS[language]
-    listed = "\n".join(
-        f"  - {each.title.value if each.title else each.url}\n    {each.url}" for each in sheet.documents
-    )
-    count = f"{len(sheet.documents)} {one if len(sheet.documents) == 1 else many}"
+    letters = _letters()
+    letter = letters.get(sheet.language, letters["en"])
+    listed = "\n".join(f"  - {text_of(each.title) or each.url}\n    {each.url}" for each in sheet.documents)
+    count = f"{len(sheet.documents)} {letter['one' if len(sheet.documents) == 1 else 'many']}"
     email = sheet.address.email if sheet.address else ""
-    body = (template or _LETTERS[language]).format(name=sheet.name, email=email, documents=listed, count=count)
+    body = (template or letter["text"]).format(name=sheet.name, email=email, documents=listed, count=count)
     return f"To: {email}\n{body}" if not template else body

@@ -7,7 +7,7 @@ extracted value, and counts as gold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -75,6 +75,15 @@ def _open(folder: Path, *, write: bool) -> apsw.Connection | None:
         return database
 
 
+@contextmanager
+def _writing(folder: Path) -> Iterator[apsw.Connection]:
+    """The database, made where it is missing, for one transaction."""
+    database = _open(folder, write=True)
+    assert database is not None
+    with closing(database), translated(folder / NAME), database:
+        yield database
+
+
 def read_corrections(folder: Path) -> Corrections:
     """Every correction of a collection."""
     database = _open(folder, write=False)
@@ -89,9 +98,7 @@ def read_corrections(folder: Path) -> Corrections:
 
 def correct(folder: Path, url: str, field: str, values: list[str] | None) -> None:
     """Keep a correction; None takes it back."""
-    database = _open(folder, write=True)
-    assert database is not None
-    with closing(database), translated(folder / NAME), database:
+    with _writing(folder) as database:
         if values is None:
             database.execute("DELETE FROM correction WHERE url = ? AND field = ?", (url, field))
         else:
@@ -113,9 +120,7 @@ def check_values(field: str, values: Sequence[str]) -> None:
 
 def decide(folder: Path, url: str, author: str, state: State, note: str = "") -> None:
     """Record that an author was asked about a document, or what the answer was."""
-    database = _open(folder, write=True)
-    assert database is not None
-    with closing(database), translated(folder / NAME), database:
+    with _writing(folder) as database:
         row = (url, author, state, note, clock.now())
         database.execute("INSERT INTO decision (url, author, state, note, at) VALUES (?, ?, ?, ?, ?)", row)
 
@@ -146,9 +151,7 @@ def merge_decisions(into: Path, source: Path, *, name: str) -> list[str]:
     theirs = _open(source, write=False)
     if theirs is None:
         return []
-    ours = _open(into, write=True)
-    assert ours is not None
-    with closing(theirs), closing(ours), translated(into / NAME), ours:
+    with closing(theirs), _writing(into) as ours:
         count = 0
         for row in theirs.execute("SELECT url, field, value, at FROM correction"):
             newer = ours.execute("SELECT at FROM correction WHERE url = ? AND field = ?", row[:2]).get
@@ -156,10 +159,8 @@ def merge_decisions(into: Path, source: Path, *, name: str) -> list[str]:
                 ours.execute("INSERT OR REPLACE INTO correction VALUES (?, ?, ?, ?)", row)
                 count += 1
         for row in theirs.execute("SELECT url, author, state, note, at FROM decision"):
-            if (
-                ours.execute("SELECT 1 FROM decision WHERE (url, author, state, note, at) = (?, ?, ?, ?, ?)", row).get
-                is None
-            ):
+            known = "SELECT 1 FROM decision WHERE (url, author, state, note, at) = (?, ?, ?, ?, ?)"
+            if ours.execute(known, row).get is None:
                 ours.execute("INSERT INTO decision (url, author, state, note, at) VALUES (?, ?, ?, ?, ?)", row)
                 count += 1
     return [f"{count} corrections and decisions of {name} were brought along."] if count else []

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from lycosa import urls
-from lycosa.collection.collection import Collection
+from lycosa.collection.collection import Collection, Page
 from lycosa.graph.properties import GraphRow, NodeTable, PropertyGraph, RelationTable
 from lycosa.missions.documents.catalogue import Catalogue, open_catalogue
-from lycosa.missions.documents.model import DocumentDescription
+from lycosa.missions.documents.model import DocumentDescription, text_of
 from lycosa.text.fold import fold_words
 
 #: Characters of a page's or document's text that a node carries.
@@ -28,14 +29,7 @@ _PDF = {
     "emails": "STRING", "keywords": "STRING", "abstract": "STRING", "rights": "STRING", "doi": "STRING",
     "year": "STRING", "format": "STRING", "pages": "INT64", "confidence": "DOUBLE",
 }  # fmt: skip
-_AUTHOR = {
-    "key": "STRING",
-    "name": "STRING",
-    "names": "STRING",
-    "email": "STRING",
-    "emails": "STRING",
-    "orcid": "STRING",
-}
+_AUTHOR = dict.fromkeys(("key", "name", "names", "email", "emails", "orcid"), "STRING")
 _AFFILIATION = {"key": "STRING", "name": "STRING"}
 _SURE = {"confidence": "DOUBLE"}
 
@@ -57,8 +51,8 @@ def _make_graph(collection: Collection, catalogue: Catalogue) -> PropertyGraph:
             NodeTable("Affiliation", _AFFILIATION, source.affiliations),  # type: ignore[arg-type]
         ),
         relations=(
-            RelationTable("Links", "Html", "Html", {"text": "STRING"}, source.page_links),
-            RelationTable("Links", "Html", "Pdf", {"text": "STRING"}, source.document_links),
+            RelationTable("Links", "Html", "Html", {"text": "STRING"}, partial(source.links, to_documents=False)),
+            RelationTable("Links", "Html", "Pdf", {"text": "STRING"}, partial(source.links, to_documents=True)),
             RelationTable("HasAuthor", "Pdf", "Author", _SURE, source.written_by),  # type: ignore[arg-type]
             RelationTable("HasAffiliation", "Pdf", "Affiliation", _SURE, source.made_at),  # type: ignore[arg-type]
             RelationTable("HasConnection", "Author", "Affiliation", _SURE, source.works_at),  # type: ignore[arg-type]
@@ -87,19 +81,18 @@ class _Graph:
         self._documents = {document.url for document in catalogue.documents(unwanted=True)}
 
     def pages(self) -> Iterator[GraphRow]:
-        for page in self._collection.pages():
-            if page.url not in self._documents and page.mime in ("text/html", "application/xhtml+xml"):
-                text = page.text[:TEXT_CHARS]
-                yield key_of(page.url), page.url, page.title, text, page.language, *_place(page.url)
+        for page in self._html():
+            text = page.text[:TEXT_CHARS]
+            yield key_of(page.url), page.url, page.title, text, page.language, *_place(page.url)
 
     def documents(self) -> Iterator[GraphRow]:
         for document in self._catalogue.documents(unwanted=True):
             yield (
                 key_of(document.url),
                 document.url,
-                document.title.value if document.title else "",
+                text_of(document.title),
                 document.head[:TEXT_CHARS],
-                document.language.value if document.language else "",
+                text_of(document.language),
                 *_place(document.url),
                 document.category,
                 document.subcategory,
@@ -108,7 +101,7 @@ class _Graph:
                 "; ".join(each.value for each in document.affiliations),
                 "; ".join(each.value for each in document.emails),
                 "; ".join(each.value for each in document.keywords),
-                document.abstract.value if document.abstract else "",
+                text_of(document.abstract),
                 "; ".join(each.value for each in document.rights),
                 document.doi,
                 document.year,
@@ -142,23 +135,17 @@ class _Graph:
                     seen.add(key)
                     yield key, name
 
-    def page_links(self) -> Iterator[GraphRow]:
-        yield from self._links(to_documents=False)
-
-    def document_links(self) -> Iterator[GraphRow]:
-        yield from self._links(to_documents=True)
-
-    def _links(self, *, to_documents: bool) -> Iterator[GraphRow]:
-        pages = {row[1] for row in self._page_urls()}
+    def links(self, *, to_documents: bool) -> Iterator[GraphRow]:
+        pages = {page.url for page in self._html()}
         for edge in self._collection.graph():
             wanted = edge.target in self._documents if to_documents else edge.target in pages
             if wanted and edge.source in pages:
                 yield key_of(edge.source), key_of(edge.target), edge.text
 
-    def _page_urls(self) -> Iterator[tuple[str, str]]:
+    def _html(self) -> Iterator[Page]:
         for page in self._collection.pages():
             if page.url not in self._documents and page.mime in ("text/html", "application/xhtml+xml"):
-                yield key_of(page.url), page.url
+                yield page
 
     def written_by(self) -> Iterator[GraphRow]:
         for document in self._catalogue.documents(unwanted=True):

@@ -65,6 +65,11 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     evidence: tuple[Evidence, ...] = ()
 
 
+def text_of(found: Finding | None) -> str:
+    """The value of a finding; empty where there is none."""
+    return found.value if found else ""
+
+
 class Person(Struct, frozen=True, omit_defaults=True):
     """Someone whom a document or a page names, with what is tied to them there."""
 

@@ -8,17 +8,21 @@ by part, as 'A. Casali', 'Casali, A' and 'Dra. Ana Casali' are one person, which
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from os.path import commonprefix
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rapidfuzz.distance import OSA
 
 from lycosa import urls
 from lycosa.text.fold import fold_words, spell_out
+
+#: Tables of words, by name.
+WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
 _TITLE = r"(?:Dr|Dra|Prof|Profa|Lic|Ing|Mag|Mg|MSc|Sr|Sra|Mr|Mrs|Ms|Doctor|Doctora|Profesor|Profesora|D|Dña|Don|Doña)"
 _PART = r"[A-ZÀ-ÖØ-ÞĀ-Ž][a-zß-öø-ÿā-ž]+(?:[-'’][A-ZÀ-ÖØ-Þa-zß-öø-ÿ][a-zß-öø-ÿ]+)*"
@@ -43,6 +47,11 @@ class FoundName(NamedTuple):
     start: int
     end: int
     confidence: float
+
+
+def join_table(table: str) -> str:
+    """A table of several lines as one pattern."""
+    return re.sub(r"\n\s*", "", table)
 
 
 @cache
@@ -118,22 +127,8 @@ def _trim(text: str, start: int, end: int) -> tuple[str, int, int]:
     return text[spans[0][0] : spans[-1][1]], spans[0][0], spans[-1][1]
 
 
-#: Titles and degrees before or after a name.
-TITLES = frozenset(
-    {
-        "dr", "dra", "d", "da", "don", "dona", "prof", "profa", "profesor", "profesora", "catedratico", "catedratica",
-        "lic", "licenciado", "licenciada", "ing", "ingeniero", "ingeniera", "mag", "mg", "msc", "mtro", "mtra", "phd",
-        "md", "mr", "mrs", "ms", "sr", "sra", "srta", "sir", "arq", "cpn", "doctor", "doctora", "professor",
-        "professora", "esp", "bsc", "ma", "ba", "est", "alumno", "alumna", "autor", "autora", "author", "ph", "bac",
-        "sc", "titular", "asociado", "asociada", "adjunto", "adjunta",
-    }
-)  # fmt: skip
-PARTICLES = frozenset(
-    {
-        "de", "del", "la", "las", "los", "da", "das", "do", "dos", "di", "du", "van", "von", "der", "den", "san",
-        "santa", "mac", "mc", "al", "el", "bin", "ben", "ter",
-    }
-)  # fmt: skip
+TITLES = frozenset(WORDS["titles"].split())
+PARTICLES = frozenset(WORDS["particles"].split())
 
 MATCH, MISMATCH, GAP = 2, -1, -1
 

@@ -11,7 +11,7 @@ from lycosa.missions.api import Report
 from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.contacts import ContactSheet, contact_sheets
 from lycosa.missions.documents.decisions import permissions
-from lycosa.missions.documents.model import DocumentDescription, Evidence
+from lycosa.missions.documents.model import DocumentDescription, Evidence, text_of
 from lycosa.output.charts import Bar, draw_bars
 from lycosa.output.html_page import Section, TableLink, table, text, tiles, unfolding
 from lycosa.output.plain import counted, fit_html, printable
@@ -49,7 +49,9 @@ def _sections(
     yield _evidence(wanted)
     unwanted = [document for document in documents if not document.wanted]
     if unwanted:
-        rows = [(TableLink(each.url), each.category, _title(each), each.kind.confidence) for each in unwanted[:_ROWS]]
+        rows = [
+            (TableLink(each.url), each.category, text_of(each.title), each.kind.confidence) for each in unwanted[:_ROWS]
+        ]
         yield Section(
             "Not wanted",
             [
@@ -79,9 +81,7 @@ def _overview(
 
 def _kinds(documents: list[DocumentDescription]) -> Section:
     kinds = Counter(document.category for document in documents).most_common(20)
-    tongues = Counter(
-        document.language.value if document.language else "unknown" for document in documents
-    ).most_common(10)
+    tongues = Counter(text_of(document.language) or "unknown" for document in documents).most_common(10)
     return Section(
         "Kinds and languages",
         [
@@ -94,11 +94,11 @@ def _kinds(documents: list[DocumentDescription]) -> Section:
 def _list_documents(wanted: list[DocumentDescription], states: dict[str, str]) -> Section:
     rows = [
         (
-            TableLink(each.url, _title(each) or each.url.rpartition("/")[2]),
+            TableLink(each.url, text_of(each.title) or each.url.rpartition("/")[2]),
             each.category,
             "; ".join(author.name for author in each.authors),
             "; ".join(dict.fromkeys(address.email for author in each.authors for address in author.addresses)),
-            each.language.value if each.language else "",
+            text_of(each.language),
             each.confidence,
             states.get(each.url, ""),
         )
@@ -142,7 +142,7 @@ def _missing(wanted: list[DocumentDescription]) -> Section:
         if not lacks and each.confidence < _UNSURE:
             lacks.append("certainty")
         if lacks or each.problem:
-            rows.append((TableLink(each.url, _title(each)), ", ".join(lacks), each.confidence, each.problem))
+            rows.append((TableLink(each.url, text_of(each.title)), ", ".join(lacks), each.confidence, each.problem))
     if not rows:
         return Section("What is missing", [text("Nothing: every document has a title, authors and an address.")])
     said = f"{counted(len(rows), 'document')} with a gap; lycosa correct fills it."
@@ -153,16 +153,12 @@ def _evidence(wanted: list[DocumentDescription]) -> Section:
     parts = [text("Each value with how sure it is, and where it comes from.")]
     for each in wanted[:_STORIES]:
         inner = "<pre>" + "\n".join(fit_html(line) for line in story_lines(each)) + "</pre>"
-        parts.append(unfolding(_title(each) or each.url, inner))
+        parts.append(unfolding(text_of(each.title) or each.url, inner))
     return Section("Evidence", [*parts, *_more(len(wanted), _STORIES)])
 
 
 def _more(count: int, shown: int = _ROWS) -> list[str]:
     return [text(f"The first {shown:,} of {count:,}; lycosa export documents has them all.")] if count > shown else []
-
-
-def _title(document: DocumentDescription) -> str:
-    return document.title.value if document.title else ""
 
 
 def _share(part: int, whole: int) -> str:

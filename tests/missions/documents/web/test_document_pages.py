@@ -103,7 +103,7 @@ def test_a_page_of_any_size_makes_a_bounded_picture() -> None:
         b"3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 14000 300] >>\nendobj\n"
         b"trailer\n<< /Size 4 /Root 1 0 R >>\n%%EOF\n"
     )
-    drawn = page_image.draw(body, 1)
+    drawn = page_image.draw(page_image.Drawing(body, 1))
     assert not drawn.problem
     width, height = struct.unpack(">II", drawn.png[16:24])
     assert width <= 4001 and width * height <= 2_100_000

@@ -41,6 +41,7 @@ from lycosa.missions.documents.names import (
     FITTING,
     NEARLY,
     PARTICLES,
+    WORDS,
     damerau_levenshtein,
     find_names,
     fits_address,
@@ -66,14 +67,7 @@ _OWNER = 0.5
 _SURE = 0.5
 _MOST = 0.98
 #: Words of links that say nothing of what they lead to.
-_GENERIC = frozenset(
-    {
-        "pdf", "download", "descargar", "descarga", "here", "aqui", "click", "ver", "view", "full", "text", "texto",
-        "completo", "documento", "document", "archivo", "file", "link", "enlace", "more", "mas", "informacion",
-        "information", "leer", "read", "paper", "articulo", "article", "preprint", "slides", "apuntes", "notes",
-        "hoja", "practica", "resumen", "version", "doc", "docx", "ppt", "pptx", "ps", "baixar",
-    }
-)  # fmt: skip
+_GENERIC = frozenset(WORDS["generic"].split())
 
 
 class Fusion:

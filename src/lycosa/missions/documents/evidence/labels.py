@@ -8,45 +8,10 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from lycosa.errors import UsageError
+from lycosa.missions.documents.names import WORDS, join_table
 from lycosa.text.fold import fold_words
 
-#: Folded words and phrases, one or several a line; of two that match, the one that stands first counts.
-_KINDS = {
-    "cv": """
-        curriculum(?: vitae)?|curriculo|cv|resume|hoja de vida""",
-    "programme": """
-        programa(?: de (?:la )?(?:asignatura|materia|curso))?|guia (?:docente|de la asignatura)|syllabus
-        |course programme|course outline|plano de ensino|ementa|temario|ficha docente|cronograma
-        |calendario(?: de examenes)?
-        |libro de curso""",
-    "form": """
-        formulario|solicitud|inscripcion|application form|form|requerimento|impreso""",
-    "exam": """
-        examen(?:es)?|parcial(?:es)?|exams?|midterms?|quiz|provas?|evaluacion final|convocatoria""",
-    "exercises": r"""
-        ejercicios?|problemas?|hoja (?:de )?(?:problemas|ejercicios|\d+)|hojas? \d+|practicas? ?\d*|practico
-        |trabajos? practicos?|tp ?\d+|guia (?:de )?(?:ejercicios|problemas|\d+)|exercises?|exercise sheet|problem sets?
-        |homework|assignments?|worksheets?|listas? (?:de )?exercicios|boletin""",
-    "slides": """
-        diapositivas|transparencias|slides|presentacion(?:es)?|presentation|apresentacao|laminas|filminas|powerpoint""",
-    "thesis": """
-        tesis(?: doctoral)?|tesina|thesis|theses|dissertation|dissertacao|tese
-        |trabajo (?:de )?fin de (?:grado|master|carrera)|tf[gm]|proyecto (?:de )?fin de carrera|tcc|monografia""",
-    "notes": """
-        apuntes?|notas de clase|notas|lecture notes|notes|apostila|resumen de|handouts?|material teorico|teoricas?
-        |teoria""",
-    "poster": """
-        poster(?:es|s)?|cartel""",
-    "article": """
-        articulos?|publicacion(?:es)?|papers?|articles?|preprints?|published|publications|artigos?|journal|proceedings
-        |conference|to appear""",
-    "report": """
-        informes?|reports?|relatorios?|memoria|technical report""",
-}
-_PATTERNS = {
-    kind: re.compile(rf"\b(?:{''.join(line.strip() for line in words.splitlines())})\b")
-    for kind, words in _KINDS.items()
-}
+_PATTERNS = {kind: re.compile(rf"\b(?:{join_table(words)})\b") for kind, words in WORDS["kinds"].items()}
 #: Further words are those of a title, which speaks of its subject.
 _FIRST_WORDS = 4
 
@@ -109,48 +74,10 @@ def find_label(
     return None
 
 
-#: Finer sorts of each kind, in Spanish, English and Portuguese.
-_SUBCATEGORIES: dict[str, dict[str, str]] = {
-    "thesis": {
-        "doctoral thesis": """
-            tesis doctoral|doctoral (?:thesis|dissertation)|optar al (?:titulo|grado) (?:academico )?de doctora?
-            |grado de doctora?|doctor of philosophy|tese de doutora(?:do|mento)|doctor en|phd thesis|doutor em""",
-        "master's thesis": """
-            master s? ?thesis|master of|trabajo (?:de )?fin de master|tesis de (?:maestria|master|magister)
-            |magister en|maestr[oa] en|dissertacao de mestrado|mestre em|tfm|maestria en""",
-        "degree project": """
-            trabajo (?:de )?fin de grado|tfg|proyecto (?:de )?fin de carrera|tesina|tesis de (?:grado|licenciatura)
-            |licenciad[oa] en|bachelor s? ?thesis|bachelor of|honou?rs thesis|trabalho de conclusao|monografia|tcc
-            |ingenier[oa] en""",
-        "advanced studies diploma": "diploma de estudios avanzados|dea|suficiencia investigadora",
-    },
-    "exercises": {
-        "laboratory assignment": "laboratori[oa]|laboratory|lab (?:assignment|session)",
-        "solved exercises": "soluciones|resuelt[oa]s|solutions|solved|gabarito",
-        "exercise sheet": "",
-    },
-    "exam": {
-        "midterm": "parcial|midterm|intermedi[oa]",
-        "final exam": "final|convocatoria|recuperatorio|suplementari[oa]",
-    },
-    "notes": {
-        "cheat sheet": "hoja de referencia|cheat ?sheet|formulario|dicas|resumen de comandos",
-        "lecture notes": "",
-    },
-    "article": {
-        "conference paper": "proceedings|conference|congreso|workshop|jornadas|symposium|simposio|actas|anais",
-        "journal article": r"journal|revista|vol(?:ume|umen)?\s*\d+|issn",
-        "preprint": "preprint|arxiv|working paper|documento de trabajo",
-    },
-    "report": {"technical report": "technical report|informe tecnico|relatorio tecnico"},
-}
-
-
 def find_subcategory(kind: str, head: str) -> str:
     """The finer sort of a document by the words of its beginning; empty where none is told."""
     text = fold_words(head[:3_000])
-    for name, lines in _SUBCATEGORIES.get(kind, {}).items():
-        words = "".join(line.strip() for line in lines.splitlines())
-        if not words or re.search(rf"\b(?:{words})\b", text):
-            return name
+    for name, words in WORDS["subcategories"].get(kind, {}).items():
+        if not words or re.search(rf"\b(?:{join_table(words)})\b", text):
+            return str(name)
     return ""

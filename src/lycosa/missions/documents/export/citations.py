@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from lycosa.missions.documents.export.dublin_core import inverted, publishers
-from lycosa.missions.documents.model import DocumentDescription
+from lycosa.missions.documents.model import DocumentDescription, text_of
 from lycosa.text.fold import fold_words
 
 _ENTRIES = {
@@ -46,7 +46,7 @@ def _key(document: DocumentDescription) -> str:
         if document.authors
         else "anon"
     )
-    words = [word for word in fold_words(document.title.value if document.title else "").split() if len(word) > 3]
+    words = [word for word in fold_words(text_of(document.title)).split() if len(word) > 3]
     return re.sub(r"[^a-z0-9]", "", f"{surname}{document.year}{words[0] if words else ''}") or "document"
 
 
@@ -64,7 +64,7 @@ def _bibtex(document: DocumentDescription, key: str) -> str:
         ),
         ("keywords", _tex(", ".join(each.value for each in document.keywords))),
         ("abstract", _tex(document.abstract.value) if document.abstract else ""),
-        ("language", document.language.value if document.language else ""),
+        ("language", text_of(document.language)),
         ("doi", document.doi),
         ("url", document.url.replace("{", "%7B").replace("}", "%7D")),
     ]
@@ -89,9 +89,9 @@ def list_ris(documents: Iterable[DocumentDescription]) -> Iterator[bytes]:
             ("A3", inverted(person.name)) for person in document.contributors if person.role in ("director", "tutor")
         ]
         rows += [("PY", document.year), ("DO", document.doi), ("UR", document.url)]
-        rows += [("LA", document.language.value if document.language else "")]
+        rows += [("LA", text_of(document.language))]
         rows += [("PB", value) for value in publishers(document)[:1]]
         rows += [("KW", each.value) for each in document.keywords]
-        rows += [("AB", document.abstract.value if document.abstract else "")]
+        rows += [("AB", text_of(document.abstract))]
         lines = [f"{tag}  - {' '.join(value.split())}\r\n" for tag, value in rows if value]
         yield ("".join(lines) + "ER  - \r\n\r\n").encode()

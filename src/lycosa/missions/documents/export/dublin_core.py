@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from lycosa.collection.collection import Collection
 from lycosa.missions.documents.formats import MIMES
-from lycosa.missions.documents.model import DocumentDescription
+from lycosa.missions.documents.model import DocumentDescription, text_of
+from lycosa.missions.documents.names import given_names
 from lycosa.missions.documents.pages.blocks import find_organisations
 from lycosa.output.plain import fit_xml
+from lycosa.text.fold import fold_words
 
 NAMESPACES = (
     'xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/" xmlns:dc="http://purl.org/dc/elements/1.1/"'
@@ -24,32 +27,52 @@ TYPES = {
 }  # fmt: skip
 
 
+#: What roles are called as qualifiers of a contributor; other people are none.
+_ROLES = {"director": "advisor", "tutor": "advisor", "editor": "editor"}
+#: Simple elements whose qualified form has another name.
+_SIMPLE = {("contributor", "author"): "creator"}
+
+
+class _Value(NamedTuple):
+    """A value by its qualified element."""
+
+    element: str
+    qualifier: str
+    text: str
+    tongue: str = ""
+
+
+def _values(document: DocumentDescription) -> Iterator[_Value]:
+    """What Dublin Core says of a document, qualified; without title and format."""
+    language = text_of(document.language)
+    for author in document.authors:
+        yield _Value("contributor", "author", inverted(author.name))
+    for person in document.contributors:
+        if qualifier := _ROLES.get(person.role):
+            yield _Value("contributor", qualifier, inverted(person.name))
+    for each in document.keywords:
+        yield _Value("subject", "none", each.value, language)
+    if document.abstract:
+        yield _Value("description", "abstract", document.abstract.value, language)
+    for value in publishers(document)[:3]:
+        yield _Value("publisher", "none", value)
+    yield _Value("date", "issued", document.year)
+    yield _Value("type", "none", TYPES.get(document.category, document.category))
+    yield _Value("identifier", "uri", document.url)
+    yield _Value("identifier", "uri", f"https://doi.org/{document.doi}" if document.doi else "")
+    yield _Value("language", "iso", language)
+    for each in document.rights:
+        yield _Value("rights", "none", each.value)
+
+
 def elements(document: DocumentDescription) -> Iterator[tuple[str, str]]:
-    """The Dublin Core elements of a document, by name and value."""
+    """The simple Dublin Core elements of a document, by name and value."""
     if document.title:
         yield "title", document.title.value
-    for author in document.authors:
-        yield "creator", inverted(author.name)
-    for person in document.contributors:
-        if person.role in ("director", "tutor", "editor"):
-            yield "contributor", inverted(person.name)
-    for each in document.keywords:
-        yield "subject", each.value
-    if document.abstract:
-        yield "description", document.abstract.value
-    for value in publishers(document)[:3]:
-        yield "publisher", value
-    if document.year:
-        yield "date", document.year
-    yield "type", TYPES.get(document.category, document.category)
     yield "format", MIMES.get(document.format, document.format)
-    yield "identifier", document.url
-    if document.doi:
-        yield "identifier", f"https://doi.org/{document.doi}"
-    if document.language:
-        yield "language", document.language.value
-    for each in document.rights:
-        yield "rights", each.value
+    for value in _values(document):
+        if value.text:
+            yield _SIMPLE.get(value[:2], value.element), value.text
 
 
 def publishers(document: DocumentDescription) -> list[str]:
@@ -78,9 +101,6 @@ def inverted(name: str) -> str:
 
 def _given_count(parts: list[str]) -> int:
     """How many of the parts of a name are given names."""
-    from lycosa.missions.documents.names import given_names
-    from lycosa.text.fold import fold_words
-
     known = given_names()
     count = 1
     while count < len(parts) - 1 and (fold_words(parts[count]) in known or len(parts[count].strip(".")) == 1):
@@ -131,38 +151,13 @@ def file_name(document: DocumentDescription) -> str:
 
 def write_metadata(document: DocumentDescription) -> str:
     """`dublin_core.xml` of an item."""
-    language = document.language.value if document.language else ""
-    rows: list[tuple[str, str, str, str]] = []
-
-    def add(element: str, qualifier: str, value: str, tongue: str = "") -> None:
-        if value.strip():
-            rows.append((element, qualifier, value, tongue))
-
-    add("title", "none", document.title.value if document.title else document.url, language)
-    for author in document.authors:
-        add("contributor", "author", inverted(author.name))
-    for person in document.contributors:
-        if person.role in ("director", "tutor"):
-            add("contributor", "advisor", inverted(person.name))
-        elif person.role == "editor":
-            add("contributor", "editor", inverted(person.name))
-    add("date", "issued", document.year)
-    add("identifier", "uri", document.url)
-    add("identifier", "uri", f"https://doi.org/{document.doi}" if document.doi else "")
-    add("language", "iso", language)
-    if document.abstract:
-        add("description", "abstract", document.abstract.value, language)
-    for each in document.keywords:
-        add("subject", "none", each.value, language)
-    for value in publishers(document):
-        add("publisher", "none", value)
-    for each in document.rights:
-        add("rights", "none", each.value)
-    add("type", "none", TYPES.get(document.category, document.category))
-    values = "".join(_write_value(*row) for row in rows)
+    language = text_of(document.language)
+    title = _Value("title", "none", text_of(document.title) or document.url, language)
+    values = "".join(_write_value(value) for value in (title, *_values(document)) if value.text.strip())
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<dublin_core schema="dc">\n{values}</dublin_core>\n'
 
 
-def _write_value(element: str, qualifier: str, value: str, tongue: str) -> str:
-    language = f' language="{fit_xml(tongue)}"' if tongue else ""
-    return f'  <dcvalue element="{element}" qualifier="{qualifier}"{language}>{fit_xml(value)}</dcvalue>\n'
+def _write_value(value: _Value) -> str:
+    language = f' language="{fit_xml(value.tongue)}"' if value.tongue else ""
+    place = f'element="{value.element}" qualifier="{value.qualifier}"'
+    return f"  <dcvalue {place}{language}>{fit_xml(value.text)}</dcvalue>\n"

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from lycosa.missions.documents.model import DocumentDescription, Evidence
+from lycosa.missions.documents.model import DocumentDescription, Evidence, text_of
 from lycosa.output.table import Format, write
 
 COLUMNS = (
@@ -26,14 +26,14 @@ def row_of(document: DocumentDescription, *, permission: str = "") -> dict[str, 
     printed = [each.value for each in document.emails if each.value not in current or _is_printed(each.evidence)]
     return {
         "url": document.url,
-        "title": document.title.value if document.title else "",
+        "title": text_of(document.title),
         "authors": [author.name for author in document.authors],
         "affiliations": [each.value for each in document.affiliations],
         "emails": [each.value for each in document.emails],
-        "language": document.language.value if document.language else "",
+        "language": text_of(document.language),
         "category": document.category,
         "subcategory": document.subcategory,
-        "abstract": document.abstract.value if document.abstract else "",
+        "abstract": text_of(document.abstract),
         "keywords": [each.value for each in document.keywords],
         "rights": [each.value for each in document.rights],
         "confidence": document.confidence,

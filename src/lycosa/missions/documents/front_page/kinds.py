@@ -14,9 +14,9 @@ from lycosa.missions.documents.front_page.vocabulary import (
     REFERENCES,
     SECTION,
     TABLES,
-    join_table,
 )
 from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
+from lycosa.missions.documents.names import join_table
 from lycosa.missions.documents.reading.layout import Layout, Line
 from lycosa.text.fold import fold
 

@@ -14,10 +14,9 @@ from lycosa.missions.documents.front_page.vocabulary import (
     NOT_NAMES,
     PARTICLES,
     TABLES,
-    join_table,
 )
 from lycosa.missions.documents.model import Role
-from lycosa.missions.documents.names import is_numbered, no_names
+from lycosa.missions.documents.names import is_numbered, join_table, no_names
 from lycosa.missions.documents.reading.layout import RAISED, plain
 from lycosa.text.fold import fold, fold_in_place
 

@@ -7,14 +7,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from lycosa.missions.documents.names import given_names
+from lycosa.missions.documents.names import given_names, join_table
 
 TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
-
-
-def join_table(table: str) -> str:
-    """A table of several lines as one pattern."""
-    return re.sub(r"\n\s*", "", table)
 
 
 def _pattern(name: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:

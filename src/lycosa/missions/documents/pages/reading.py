@@ -13,10 +13,12 @@ from typing import Any
 from lycosa.missions.documents.formats import format_by_suffix
 from lycosa.missions.documents.model import DocumentLink, Evidence, Finding, PageFacts, Person, Role
 from lycosa.missions.documents.names import (
+    WORDS,
     FoundName,
     are_namesakes,
     find_names,
     fits_address,
+    join_table,
     judge_name,
     names_another,
     same_person,
@@ -33,22 +35,9 @@ _MAX_EMAILS = 500
 _ITEM_CHARS = 600
 
 #: Labels before names, by what they make of a person.
-_LABELS: dict[Role, str] = {
-    "teacher": """
-        profesor(?:es|as|a)?|docentes?|equipo docente|c[aá]tedra|ayudantes?|instructor(?:es|s|a)?
-        |teach(?:ers?|ing staff|ing team)|lecturers?|professor(?:es|as|s|a)?|profs?\\b|taught by|impartid[oa] por
-        |responsables?|coordinador(?:es|a)?""",
-    "author": """
-        autor(?:es|as|a)?|authors?|written by|escrito por|elaborado por|by\\b|por\\b""",
-    "director": """
-        directora?(?:es)?|dirigid[oa] por|supervisors?|supervised by|advis[eo]rs?|tutor(?:es|a)?|orientador(?:es|a)?""",
-    "jury": """
-        tribunal|jurados?|jury|committee|banca""",
-    "head": """
-        rectora?|decan[oa]|dean|jef[ea] de|head of|director(?:a)? del departamento|chair|secretari[oa]""",
-}
+_LABELS: dict[Role, str] = {role: join_table(words) for role, words in WORDS["roles"].items()}
 _LABEL = re.compile(
-    "|".join(f"(?P<{role}>{''.join(map(str.strip, words.splitlines()))})" for role, words in _LABELS.items()),
+    "|".join(f"(?P<{role}>{words})" for role, words in _LABELS.items()),
     re.IGNORECASE,
 )
 #: Words by which a block is of a staff list.
@@ -211,17 +200,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 #: Words beside a name that leave a page one about that person.
-_HOME_WORDS = frozenset(
-    {
-        "a", "about", "al", "am", "assistant", "associate", "at", "bienvenida", "bienvenido", "bienvenidos",
-        "blog", "curriculum", "cv", "d", "de", "del", "docencia", "dr", "dra", "el", "en", "for", "hello",
-        "hi", "home", "homepage", "i", "ing", "inicio", "investigacion", "la", "lic", "m", "mag", "me",
-        "mg", "mi", "my", "name", "of", "official", "page", "pagina", "personal", "ph", "phd", "portfolio",
-        "principal", "prof", "profa", "profesor", "profesora", "professor", "publicaciones", "publications",
-        "research", "s", "site", "sitio", "teaching", "the", "to", "vitae", "web", "webpage", "website",
-        "welcome", "y",
-    }
-)  # fmt: skip
+_HOME_WORDS = frozenset(WORDS["home"].split())
 
 
 def _find_owner(doc: Doc, blocks: list[Block]) -> Person | None:

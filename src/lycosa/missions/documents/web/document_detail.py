@@ -19,7 +19,7 @@ from lycosa.missions.documents.decisions import (
     permissions,
     read_corrections,
 )
-from lycosa.missions.documents.model import Author, DocumentDescription, Evidence
+from lycosa.missions.documents.model import Author, DocumentDescription, Evidence, text_of
 from lycosa.missions.web import NotFound
 
 _SHOWN_EVIDENCE = 8
@@ -82,7 +82,7 @@ def describe_document(collection: Collection, url: str) -> DocumentDetail:
     corrected = read_corrections(collection.path).get(document.url, {})
     return DocumentDetail(
         url=document.url,
-        title=document.title.value if document.title else "",
+        title=text_of(document.title),
         format=document.format,
         pages=document.pages,
         fetched=document.fetched,

@@ -22,7 +22,7 @@ from lycosa.missions.documents.catalogue import CATALOGUE, ShownCatalogue, kept_
 from lycosa.missions.documents.contacts import COLUMNS, ContactSheet, fill_letter, gather_sheets, sheet_row
 from lycosa.missions.documents.decisions import NAME as DECISIONS
 from lycosa.missions.documents.decisions import State, permissions
-from lycosa.missions.documents.model import DocumentDescription
+from lycosa.missions.documents.model import DocumentDescription, text_of
 from lycosa.missions.web import mark
 from lycosa.text.fold import fold
 from lycosa.urls import host_of
@@ -71,7 +71,7 @@ def _document_row(document: DocumentDescription, permission: str) -> tuple[objec
     authors = [author.name[:200] for author in document.authors[:50]]
     return (
         document.url, title, _encode(authors).decode(), document.category, document.subcategory,
-        document.language.value if document.language else "", document.year, document.format, host_of(document.url),
+        text_of(document.language), document.year, document.format, host_of(document.url),
         "yes" if document.wanted else "no", document.confidence,
         int(any(author.addresses for author in document.authors)), document.problem[:300], permission,
         fold(title), fold("; ".join(authors)), fold("\n".join((title, *authors, document.url))),
@@ -91,9 +91,7 @@ def _contact_row(sheet: ContactSheet) -> tuple[object, ...]:
         "others": sheet.others,
         "affiliations": affiliations[:5],
         "permission": sheet.permission,
-        "documents": [
-            {"url": each.url, "title": each.title.value if each.title else ""} for each in sheet.documents[:200]
-        ],
+        "documents": [{"url": each.url, "title": text_of(each.title)} for each in sheet.documents[:200]],
         "letter": fill_letter(sheet) if sheet.address else "",
     }
     words = fold("\n".join((sheet.name, str(row["email"]), *affiliations)))

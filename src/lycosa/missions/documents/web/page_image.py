@@ -37,7 +37,9 @@ class PageImage(Struct, frozen=True):
     png: bytes
 
 
-class _Drawing(Struct, frozen=True):
+class Drawing(Struct, frozen=True):
+    """What is to be drawn: a page of a file."""
+
     body: bytes
     number: int
 
@@ -80,7 +82,7 @@ def _draw_apart(body: bytes, number: int) -> PageImage:
     if not _AT_ONCE.acquire(timeout=15):
         raise CollectionError("Other pages are being drawn: try again in a moment.")
     try:
-        answer = apart.run(draw_drawing, _Drawing(body, number), _LIMITS, load=("pypdfium2",), quiet=True)
+        answer = apart.run(draw, Drawing(body, number), _LIMITS, load=("pypdfium2",), quiet=True)
     except apart.Ended as ended:
         if ended.reason == "timeout":
             raise CollectionError(f"The page was not drawn within {_LIMITS.timeout_s:g} s.") from None
@@ -92,20 +94,15 @@ def _draw_apart(body: bytes, number: int) -> PageImage:
     return PageImage(answer.width, answer.height, answer.png)
 
 
-def draw_drawing(drawing: _Drawing) -> _Answer:
+def draw(drawing: Drawing) -> _Answer:
     """The picture of a page; within the process."""
-    return draw(drawing.body, drawing.number)
-
-
-def draw(body: bytes, number: int) -> _Answer:
-    """The picture of a page."""
     import pypdfium2
 
     try:
-        document = pypdfium2.PdfDocument(body)
-        if not 1 <= number <= len(document):
+        document = pypdfium2.PdfDocument(drawing.body)
+        if not 1 <= drawing.number <= len(document):
             return _Answer(problem=f"the file has {len(document)} pages")
-        page = document[number - 1]
+        page = document[drawing.number - 1]
         width, height = page.get_size()
         if not (width > 0 and height > 0):
             return _Answer(problem="it has no size")
