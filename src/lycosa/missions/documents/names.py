@@ -306,13 +306,18 @@ def _explain(words: str, parts: tuple[str, ...], lost: bool) -> _Explained:
     best: _Explained | None = None
     for at, part in enumerate(parts):
         common = len(commonprefix((part, words)))
-        for length in {1, common} if common else ():
-            if lost and length < min(3, len(part)):
+        lengths = {1, common} if common else set()
+        if common and len(part) == 1 and not lost:  # an initial stands for the given name that an address spells
+            word = words.partition(" ")[0]
+            lengths |= {length for length in range(3, len(word) + 1) if word[:length] in given_names()}
+            lengths |= {len(word)} if len(word) < len(words) else set()
+        for length in sorted(lengths):
+            if lost and length < min(3, max(2, len(part))):
                 continue
             rest = _explain(words[length:], (*parts[:at], *parts[at + 1 :]), False)
             cost = rest.cost + FITTING
             if best is None or cost < best.cost:
-                pieces = ((part, length), *rest.pieces)
+                pieces = ((part, min(length, len(part))), *rest.pieces)
                 best = _Explained(cost, pieces, rest.strange)
     if best is None or best.cost > 1:
         rest = _explain(words[1:], parts, True)
