@@ -273,28 +273,32 @@ class _Explained(NamedTuple):
 
 
 def _fit(parts: tuple[str, ...], words: str) -> float:
-    if PARTICLES.issuperset(parts) or not words or len(words) > 5 and not any(part[:3] in words for part in parts):
+    if PARTICLES.issuperset(parts) or len(words) > 5 and not any(part[:3] in words for part in parts):
         return 0.0
     best = _explain(words, parts[:7], False)
     lengths = sorted((length for _, length in best.pieces), reverse=True) or [0]
     whole = sum(length == len(part) > (2 if best.strange else 1) for part, length in best.pieces)
-    several = len(lengths) > 1
-    if best.strange and (_has_strange_name(words, parts) or sum(lengths) <= 2 * best.strange or lengths[0] < 3):
-        may_be = whole and lengths[0] > 4 and not _has_strange_name(words, parts)
-        return _LIKELY if may_be else 0.3 if whole else 0.0
-    is_initials = several and lengths[0] == 1 and len(lengths) >= min(3, len(parts))
-    for fit, holds in (
-        (1.0, whole > 1 and not best.strange),
-        (0.95, whole and several and not best.strange),
-        (0.9, whole > 1),
-        (0.8, whole and lengths[0] > 2 and not best.strange),
-        (0.75, whole and several or lengths[0] > 4 and not best.strange or several and lengths[0] > 3),
-        (FITTING, lengths[0] > 2 or is_initials),
-        (_LIKELY, several or whole),
-    ):
-        if holds:
-            return fit
-    return 0.0
+    if not best.strange:
+        return _fit_all(lengths, whole, few=min(3, len(parts)))
+    if _has_strange_name(words, parts):
+        return 0.3 if whole else 0.0
+    if sum(lengths) <= 2 * best.strange or lengths[0] < 3:
+        return 0.0 if not whole else _LIKELY if lengths[0] > 4 else 0.3
+    return 0.9 if whole > 1 else 0.75 if len(lengths) > 1 and (whole or lengths[0] > 3) else FITTING
+
+
+def _fit_all(lengths: list[int], whole: int, *, few: int) -> float:
+    """How well an address fits of which every letter is explained, by the longest pieces and the whole parts."""
+    if len(lengths) == 1:
+        return (0.8 if lengths[0] > 2 else _LIKELY) if whole else _fit_cut(lengths[0], sure=5)
+    if whole or lengths[0] > 1:
+        return 1.0 if whole > 1 else 0.95 if whole else _fit_cut(lengths[0], sure=4) or _LIKELY
+    return FITTING if len(lengths) >= few else _LIKELY
+
+
+def _fit_cut(length: int, *, sure: int) -> float:
+    """How well the beginning of a part tells whose it is."""
+    return 0.75 if length >= sure else FITTING if length > 2 else 0.0
 
 
 def _explain(words: str, parts: tuple[str, ...], lost: bool) -> _Explained:
@@ -348,38 +352,37 @@ def share_addresses(names: Sequence[str], emails: Sequence[str]) -> list[tuple[s
     Nobody gets an address that names another better; where two could have one, and nothing tells them apart, none does.
     """
     shared: list[list[str]] = [[] for _ in names]
-    bearers: dict[str, list[int]] = {}
-    for email in dict.fromkeys(emails):
-        fits = [fits_address(name, email) for name in names]
-        least = max(FITTING, max(fits, default=0.0) - NEARLY)
-        bearers[email] = [nth for nth, fit in enumerate(fits) if fit >= least]
+    bearers = {email: _bearers(names, email) for email in emails}
     for email, found in bearers.items():
         if len(found) == 1:
             shared[found[0]].append(email)
     contested = [email for email, found in bearers.items() if len(found) > 1]
-    while chosen := next(
-        (
-            (nth, email)
-            for email in contested
-            for nth in _free(bearers[email], shared)
-            if len(_free(bearers[email], shared)) == 1
-        ),
-        None,
-    ):
-        shared[chosen[0]].append(chosen[1])
-        contested.remove(chosen[1])
-    left = [email for email, found in bearers.items() if not found]
+    while chosen := next((email for email in contested if len(_free(bearers[email], shared)) == 1), None):
+        shared[_free(bearers[chosen], shared)[0]].append(chosen)
+        contested.remove(chosen)
+    if not contested:
+        _share_rest(names, [email for email, found in bearers.items() if not found], shared)
+    return [tuple(found) for found in shared]
+
+
+def _share_rest(names: Sequence[str], left: list[str], shared: list[list[str]]) -> None:
+    """Give addresses that fit nobody well to those of whom they may be, or by their order to who has none."""
     for email in left[:]:
         likely = [nth for nth, name in enumerate(names) if fits_address(name, email) >= _LIKELY]
         if len(likely) == 1 and not shared[likely[0]]:
             shared[likely[0]].append(email)
             left.remove(email)
     free = _free(range(len(names)), shared)
-    if not contested and len(left) == len(free) <= max(1, len(names) - len(free)):
+    if len(left) == len(free) <= max(1, len(names) - len(free)):
         for nth, email in zip(free, left, strict=True):
-            if not names_another(names[nth], email):
-                shared[nth].append(email)
-    return [tuple(found) for found in shared]
+            shared[nth] += [] if names_another(names[nth], email) else [email]
+
+
+def _bearers(names: Sequence[str], email: str) -> list[int]:
+    """Whom an address fits, and nobody else better."""
+    fits = [fits_address(name, email) for name in names]
+    least = max(FITTING, max(fits, default=0.0) - NEARLY)
+    return [nth for nth, fit in enumerate(fits) if fit >= least]
 
 
 def _free(people: Iterable[int], shared: list[list[str]]) -> list[int]:

@@ -220,9 +220,9 @@ class Fusion:
     ) -> list[Author]:
         """The authors whom a document prints, confirmed by its site, or else those whom the site names."""
         facts = document.facts
-        printed, others = self._printed_authors(facts, kind)
         pages = list(self._from_pages(above, kind, head))
         owner = self._owner_of(document)
+        printed, others = self._printed_authors(facts, kind)
         if kind in _TEACHING or owner or not all(is_in_head for _, is_in_head in pages):
             printed = [person for person in printed if not self._is_course(person, facts)]
         pool = _Pool(self.settings)
@@ -230,20 +230,31 @@ class Fusion:
             pool.add(person)
         if kind in _TEACHING and all(self._is_doubtful(person, facts) for person in printed):
             printed = []
+        candidates = [*self._from_links(links, kind), *pages, *self._from_documents(document, head)]
+        self._add_candidates(pool, candidates, printed, others, facts)
+        if owner and not printed and not others and all(self._is_doubtful(one, facts) for one in pool.people()):
+            pool.add(owner)
+        sure = [person for person in pool.people() if person.confidence >= self.settings.min_confidence]
+        shared = _share_printed(sure, others, facts)
+        authors = [self._with_addresses(person, own, above) for person, own in zip(sure, shared, strict=False)]
+        return [_without_addresses_of(author, [*sure, *others]) for author in authors]
+
+    def _add_candidates(
+        self,
+        pool: _Pool,
+        candidates: Iterable[tuple[Person, bool]],
+        printed: list[Person],
+        others: list[Person],
+        facts: DocumentFacts,
+    ) -> None:
+        """Confirm authors by what others say, and take over whom these name where the document names nobody itself."""
         names_itself = _names_authors(printed)
-        for candidate, is_in_head in [*self._from_links(links, kind), *pages, *self._from_documents(document, head)]:
+        for candidate, is_in_head in candidates:
             has_role = any(same_person(candidate.name, other.name) >= 0.8 for other in others)
             if has_role or self._is_stopped(candidate.name) or pool.confirm(candidate):
                 continue
             if not names_itself and (is_in_head or not printed) and not self._is_course(candidate, facts):
                 pool.add(candidate)
-        names_nobody = not printed and not others and all(self._is_doubtful(one, facts) for one in pool.people())
-        if owner and names_nobody and not self._is_stopped(owner.name):
-            pool.add(owner)
-        sure = [person for person in pool.people() if person.confidence >= self.settings.min_confidence]
-        shared = _share_printed(sure, others, document.facts)
-        authors = [self._with_addresses(person, own, above) for person, own in zip(sure, shared, strict=False)]
-        return [_without_addresses_of(author, [*sure, *others]) for author in authors]
 
     def _printed_authors(self, facts: DocumentFacts, kind: str) -> tuple[list[Person], list[Person]]:
         """The authors whom a document prints, and people in other roles.
@@ -284,7 +295,7 @@ class Fusion:
             if owners := list(self._owners.get(folder, {}).values()):
                 emails = [each.value for each in document.facts.emails]
                 fits = any(fits_address(owners[0].name, email) >= FITTING for email in emails)
-                if len(owners) > 1 or emails and not fits:
+                if len(owners) > 1 or emails and not fits or self._is_stopped(owners[0].name):
                     return None
                 return replace(owners[0], role="author", confidence=_OWNER)
         return None

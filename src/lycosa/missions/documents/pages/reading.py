@@ -277,10 +277,7 @@ class _PeopleReader:
         is_listed = block.tag in _LISTED and len(block.text) < 300
         if role is None and is_listed and (_POSITION.search(block.text) or _emails_of(block)):
             role = "member"
-        if len(emails) > 1:
-            fitting = [email for email in emails if fits_address(name.name, email) >= 0.5]
-            emails = fitting or emails[: 1 if len(emails) == 2 else 0]
-        emails = [email for email in emails if not names_another(name.name, email)]
+        emails = _own_addresses(name.name, emails)
         self._last = self._people.add(
             _person(
                 name.name,
@@ -317,6 +314,13 @@ class _PeopleReader:
                 quote=block.text[:200],
             )
         )
+
+
+def _own_addresses(name: str, emails: Sequence[str]) -> list[str]:
+    """The addresses of a block that are those of whom alone it names."""
+    fitting = [email for email in emails if fits_address(name, email) >= 0.5]
+    one = emails[: 1 if len(emails) < 3 else 0]
+    return fitting or [email for email in one if not names_another(name, email)]
 
 
 def _role_of_heading(block: Block) -> Role | None:
