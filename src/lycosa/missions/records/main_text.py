@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from turbohtml import Document, Element, Text
 
-from lycosa.missions.records.alerts.difference import fold_line
+from lycosa.text.fold import fold
 
 #: Deeper elements count as text alone: nobody writes so deep, and Python's stack is finite.
 _MAX_DEPTH = 250
@@ -66,8 +66,8 @@ _APART = re.compile(
     r"|see-?also|also-?read|up-?next|most-?(?:read|popular|viewed|shared)|popular|trending|teasers?"
     r"|share|share-?\w*|sharing|social\w*|follow-?us|addthis\w*|sharedaddy|jp-relatedposts"
     r"|newsletters?\w*|subscribe|subscription-?\w*|sign-?up|signin|login|log-?in|cookies?|cookie-?\w*|consent|gdpr"
-    r"|ads?|advert\w*|ad-?slot|adsense|adsbygoogle|outbrain\w*|taboola\w*|mgid|publici(?:dad|dade|te)|pubblicita|werbung"
-    r"|anzeigen?|reklam[ae]"
+    r"|ads?|advert\w*|ad-?(?:slot|box|unit|container|wrapper|banner|block|space|zone)|adsense|adsbygoogle|outbrain\w*"
+    r"|taboola\w*|mgid|publi|publici(?:dad|dade|te)|pubblicita|werbung|anzeigen?|reklam[ae]"
     r"|pagination|pager|paging|post-?navigation|author-?(?:bio|box|info|card)|about-?(?:the-)?author"
     r"|copyright|contentinfo|complementary|search-?(?:form|box)|navbox|reflist|mw-editsection" + _END,
     re.IGNORECASE,
@@ -97,8 +97,9 @@ _AD = (
     r"|advertenties?|reclame|annons(?:er)?|annonser?|reklam[ae]?|mainos|reklama|реклама|διαφήμιση|iklan|quảng cáo|إعلان"
     r"|广告|廣告|広告|광고|(?:story|article) continues (?:below|after)(?: (?:this )?advertisement)?)"
 )
-_LABEL = re.compile(rf"\W*{_AD}\W*", re.IGNORECASE)
-_LABELLED = re.compile(rf"\W*{_AD}\s?[:：|–—]\s?\S|(?-i:{_AD.upper()})\s", re.IGNORECASE)
+_LABEL = re.compile(rf"\W*(?:ads?|{_AD})\W*", re.IGNORECASE)
+_LABELLED = re.compile(rf"\W*(?:ads?|{_AD})\s?[:：|–—]\s?\S|[\[(]{_AD}[\])]|(?-i:{_AD.upper()})\s", re.IGNORECASE)
+_BEGUN = re.compile(rf"\W*(?:ads?|{_AD})\b", re.IGNORECASE)
 _MOST_AD = 400
 #: Names that say the contrary: an element with one of them is never dropped for the others.
 _BODY = re.compile(
@@ -117,7 +118,22 @@ _MOST_TEASER, _SHORT_LINK = 1500, 12
 _TIMED = re.compile(r"\W*(?:[01]?\d|2[0-3])\s?[:.h]\s?[0-5]\d(?!\d)")
 _DIGIT = re.compile(r"\d")
 _LISTED = frozenset({"li", "td", "th", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6"})
-_ONLY_COUNTS = re.compile(r"\W*(?:⟨count⟩ \w+(?: \w+)?\W*)+")
+_WORD = re.compile(r"[^\W\d_]+")
+#: What visitors do that a line counts, and the words around it: only together with a number they are a counter.
+_VISITS = (
+    "views view viewed viewers visits visit visited hits hit reads read seen likes comments comment reactions shares"
+    " shared downloads clicks followers visitas visto vista vistas visualizaciones lecturas leido leida comentarios"
+    " compartidos aufrufe gelesen angesehen kommentare besucher lesezeit vues vu lu lectures commentaires partages"
+    " letto letture visualizzazioni commenti lido visualizacoes leituras gelezen weergaven reacties просмотров"
+    " просмотра просмотры комментариев прочтении 阅读 次阅读 浏览 次浏览 点击 评论 閲覧数 조회 visitors visitor"
+)
+_COUNTED = frozenset(_VISITS.split())
+_BESIDE_VISITS = (
+    "this page article story post has have been by people persons users visitors readers times time today total min"
+    " mins minutes minute of a in so far unique veces personas minutos tiempo de lectura hoy esta pagina articulo mal"
+    " personen leser minuten heute fois personnes temps cette volte persone minuti keer k m la este пользователей 次"
+)
+_AROUND_COUNTS = frozenset(_BESIDE_VISITS.split())
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
@@ -231,6 +247,8 @@ def _find_aside(element: Element, name: str) -> int:
         return _BESIDE
     if name in ("body", "main", "article"):
         return _TEXT
+    if "aria-label" in attrs and _LABEL.fullmatch(_joined(attrs["aria-label"])[:_SHORT]):
+        return _FOREIGN
     names = _names_of(attrs)
     grade = _grade_names(names) if len(names) > 3 else _TEXT
     return grade if grade != _COUNTER else _BESIDE if len(element.text) < _SHORT else _TEXT
@@ -395,7 +413,7 @@ def _judge_blocks(blocks: list[_Block], boxes: list[_Box]) -> None:
             at = block.box
             while at > 0 and boxes[at].first == place and _is_small(blocks[place : boxes[at].last]):
                 last, at = max(last, boxes[at].last), boxes[at].parent
-        elif not _LABELLED.match(block.text) and not _is_counter(block):
+        elif not _is_labelled(block, boxes[block.box].element) and not _is_counter(block):
             continue
         for other in blocks[place:last]:
             other.is_beside, other.weight = True, 0.0
@@ -405,14 +423,20 @@ def _is_small(blocks: list[_Block]) -> bool:
     return sum(len(block.text) for block in blocks) < _MOST_AD and all(block.tag != "h1" for block in blocks)
 
 
+def _is_labelled(block: _Block, element: Element) -> bool:
+    """Whether a block begins with a label: before a colon, in brackets, in capitals, or in an element of its own."""
+    if _LABELLED.match(block.text):
+        return True
+    first = next((e for e in element.children if isinstance(e, Element)), None) if _BEGUN.match(block.text) else None
+    return first is not None and first.tag != "a" and _LABEL.fullmatch(first.text[:_SHORT]) is not None
+
+
 def _is_counter(block: _Block) -> bool:
     """Whether a block says nothing but a number of views, comments or the like."""
-    return (
-        len(block.text) < _SHORT
-        and block.tag not in _LISTED
-        and _DIGIT.search(block.text) is not None
-        and _ONLY_COUNTS.fullmatch(fold_line(block.text, 0.0)) is not None
-    )
+    if len(block.text) > _SHORT or block.tag in _LISTED or _DIGIT.search(block.text) is None:
+        return False
+    words = set(_WORD.findall(fold(block.text)))
+    return not words.isdisjoint(_COUNTED) and words <= _COUNTED | _AROUND_COUNTS
 
 
 def _weigh(block: _Block) -> float:
