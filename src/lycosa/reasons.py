@@ -42,6 +42,10 @@ RULES = {
         "traps.calendar pages for dates that led to each other brought nothing new, nor did a sample of the rest",
         "raise traps.calendar, or set it to 0",
     ),
+    "trap:copies": Reason(
+        "traps.copies pages with this parameter were copies of others, and so was a sample of the rest",
+        "raise traps.copies, or set it to 0",
+    ),
     "trap:path-depth": Reason("the path has more segments than traps.path_depth", "raise traps.path_depth"),
     "trap:repeat": Reason("a segment recurs in the path more often than traps.repeats", "raise traps.repeats"),
     "trap:session": Reason(

@@ -113,3 +113,28 @@ def test_a_long_chain_of_dates_is_fetched_whole(web: Web, tmp_path: Path) -> Non
     assert sum("/events/" in url and state == "fetched" for url, state in found.items()) == 1200
     assert 30 <= sum("/calendar/" in url and state == "fetched" for url, state in found.items()) < 50
     assert "1 address was NOT FETCHED, as dates that led to each other brought nothing new" in said
+
+
+def test_copies_are_asked_by_sample_and_told(web: Web, tmp_path: Path) -> None:
+    """Sixty posts with six answers each: the forms are copies that name their posts; nothing of the posts is lost."""
+
+    def answer(address: str) -> Reply | None:
+        path, _, query = address.removeprefix("a.test").partition("?")
+        if not path.startswith("/post/"):
+            return None
+        own = " ".join(
+            "".join("abcdefghij"[int(digit)] for digit in str((int(path[6:]) + 7) ** k)) for k in range(3, 30)
+        )
+        form = "Cancel reply" if query else ""
+        links = [f"{path}?replytocom={n}" for n in range(6)]
+        return html(*links, title=f"Post {own[:30]}", head=f'<link rel=canonical href="{path}">', text=f"{own}{form}")
+
+    web["a.test/"] = html(*(f"/post/{n}" for n in range(60)), text="start")
+    web.make = answer
+    said = crawl(web, tmp_path / "c", "http://a.test/", "--workers", "1")
+    found = states(tmp_path / "c")
+    assert all(found[f"http://a.test/post/{n}"] == "fetched" for n in range(60))
+    assert len(web.paths()) <= 1.5 * 61
+    refused = sum(state == "rejected trap:copies" for state in found.values())
+    assert f"{refused} addresses were NOT FETCHED, as others with the same parameters were copies" in said
+    assert "--set traps.copies=0 fetches them" in said

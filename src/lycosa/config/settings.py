@@ -252,6 +252,8 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     near_duplicates: Count = 100
     """pages that a folder leads to itself, one after the other, that bring nothing new; then it is left but for a
     sample. Ten in which only numbers are new count as one; pages that lists link to do not count"""
+    copies: Count = 10
+    """pages with one parameter (`?sort=`, `?replytocom=`) of which all were copies of others; then only a sample"""
     hosts_per_domain: Count = 1000
     """hosts below one registered domain"""
     links_per_page: Count = 100_000

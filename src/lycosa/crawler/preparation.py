@@ -146,6 +146,7 @@ _GOVERNED_BY = {
     "trap:names": ("traps.names_per_folder",),
     "trap:hosts": ("traps.hosts_per_domain",),
     "trap:near-duplicates": ("traps.near_duplicates",),
+    "trap:copies": ("traps.copies",),
     "nofollow": ("fetch.nofollow",),
     "rel-nofollow": ("fetch.rel_nofollow",),
     "internal-link": ("fetch.follow",),

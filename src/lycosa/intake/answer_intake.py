@@ -165,7 +165,8 @@ class AnswerIntake:
         self._link_scoring = link_scoring
         self._browser_choice = browser_choice
         self._redirects = RedirectLoops(known, mission.fetch)
-        self._compares = mission.traps.near_duplicates > 0 or mission.traps.calendar > 0
+        traps = mission.traps
+        self._compares = max(traps.near_duplicates, traps.calendar, traps.copies) > 0
         self.crawl_log = crawl_log
         self.batch = PendingBatch()
         trusted_kinds = guarded_quarry.trusted_kinds if guarded_quarry is not None else frozenset[str]()

@@ -32,6 +32,7 @@ class Page:
     title: str = "Page"
     links: list[str] = field(default_factory=list)
     tree: object = "HTML"
+    canonical: str = ""
 
     @property
     def body(self) -> bytes:
@@ -419,7 +420,7 @@ def test_spent_folders_survive_a_restart() -> None:
 
 def test_the_rule_explains_itself() -> None:
     """`explain` names the folder, what was counted and the setting."""
-    rules = Rules(Mission(scope="free"), [])
+    rules = Rules(Mission(scope="free", traps=TrapSettings(copies=0)), [])
     url = f"http://{HOST}/list?page=9"
     assert dict(rules.explain(url, depth=1, host=HOST))[CODE].ok
     repeat(rules.repetition, "/list?page={}", BOUND // 4)

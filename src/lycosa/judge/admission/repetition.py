@@ -20,6 +20,8 @@ All pages of one pattern that are nothing but a date, wherever it stands in thei
 spent after `traps.calendar` of them, one after the other, that were found on such pages and said nothing new (ten times
 as many where nothing but the date says that it is a calendar).
 
+A pattern under which there are only copies of other pages (`copies`) is spent as well.
+
 The addresses of a spent folder or calendar are refused, but for a sample: the first, second, fourth, eighth… is
 fetched. If one says something new, the folder is opened again, and what was refused comes back.
 
@@ -36,6 +38,7 @@ from enum import IntEnum
 from itertools import islice
 from typing import NamedTuple, Protocol
 
+from lycosa.judge.admission.copies import COPIES, Copies, patterns_of
 from lycosa.judge.admission.traps import OK, Tallies, find_date, find_session, make_key, split
 from lycosa.model import Discovery, State, Target, Verdict
 from lycosa.output.plain import counted
@@ -43,6 +46,7 @@ from lycosa.text.fingerprint import cut_runs, read_lines, read_numbers
 
 CODE = "trap:near-duplicates"
 CALENDAR = "trap:calendar"
+COPIED = "trap:copies"
 #: The mark of a collection in whose tallies spent folders are.
 SPENT = "spent_folders"
 _KEY = "near:"
@@ -50,6 +54,8 @@ _KEY = "near:"
 _CALENDAR, _DATES = "calendar:", "dates:"
 #: An address that only shows a date may be a day of a newspaper's archive: it gets this many times the bound.
 _BARE_DATES = 10
+#: Of copies one in so many is fetched as well: pages of their own may be rare among them.
+_COPY_SAMPLE = 64
 
 #: What the bound is multiplied with for all that lies below a folder, and divided by for one path with many queries.
 _BELOW = 4
@@ -102,6 +108,7 @@ class Readable(Protocol):
 
     title: str
     body: bytes
+    canonical: str
 
     @property
     def tree(self) -> object:
@@ -180,10 +187,14 @@ class _Suspect(NamedTuple):
 class Repetition:
     """The folders that are being crawled, and those that are spent."""
 
-    def __init__(self, bound: int, tallies: Tallies, *, calendar: int = 0, stored: bool = True) -> None:
-        """`calendar`: the bound on calendars. `stored`: the tallies of an earlier run may know of spent folders."""
+    def __init__(
+        self, bound: int, tallies: Tallies, *, calendar: int = 0, copies: int = 0, stored: bool = True
+    ) -> None:
+        """`calendar`, `copies`: the bounds on these. `stored`: tallies of an earlier run may know of spent folders."""
         self.bound = bound
         self.calendar = calendar
+        self.copies = copies
+        self._copies = Copies(copies)
         self._has_news = False  # a folder was spent since the last call of `drain_news`
         self._tallies = tallies
         self._stored = stored
@@ -210,6 +221,9 @@ class Repetition:
                 self._end_run(parent.lineage[0])
             return
         start_of_url, host = _start_of(target.url), target.host
+        fresh = [one.url for one in islice(found, _FOUND) if one.host == host and _is_open(one)]
+        if self.copies:
+            self._observe_copy(target.url, host, page, repeated=repeated, fresh=fresh)
         folder = self._folders.get(start_of_url) or self._open(start_of_url, target.url, host)
         folder.pages += 1
         site = folder.above[0]
@@ -226,13 +240,30 @@ class Repetition:
         if not repeated:
             self._suspect(target.row, folder, lineage, numbered=news == News.NUMBERS)
         site.echoes += 1
-        fresh = [one.url for one in islice(found, _FOUND) if one.host == host and _is_open(one)]
         if parent is None:
             return
         bred = folder in lineage
         if news == News.NUMBERS and not bred and parent.numbered:
             self._end_run(parent.lineage[0])
         self._count(folder, lineage, target.url, news=news, bred=bred, repeated=repeated, fresh=fresh)
+
+    def _observe_copy(self, url: str, host: str, page: Readable, *, repeated: bool, fresh: list[str]) -> None:
+        """Learn under which patterns a site only shows what it shows elsewhere."""
+        copies = self._copies
+        if not copies.watches(host):
+            others = repeated or "?" in url or page.canonical not in ("", url)
+            if not others and not any("?" in one for one in fresh):
+                return
+            copies.watch(host)
+        for key, is_learned in copies.observe(url, host, page, repeated=repeated):
+            spent = self._load(host)
+            if not is_learned and key in spent:
+                self._reopen(host, [key])
+            elif is_learned and key not in spent:
+                spent.add(key)
+                self._dull.setdefault(host, set()).add(key)
+                self._tallies.add(host, _KEY + key, times=self.copies)
+                self._has_news = self._stored = True
 
     def _find_calendar(self, target: Target) -> str:
         """The key of the calendar that a page belongs to which was found on a page for a date; else nothing."""
@@ -251,7 +282,7 @@ class Repetition:
         host, name = target.host, _KEY + key
         count, spent = self._tallies.count(host, name), self._load(host)
         if is_new and key in spent:
-            self._reopen(target.url, host)
+            self._reopen(host, [key])
         elif is_new and count:
             self._tallies.add(host, name, times=-count)
         elif not is_new and key not in spent:
@@ -268,7 +299,8 @@ class Repetition:
     def _keys_of(self, url: str) -> list[str]:
         """Every key under which what an address belongs to may be spent."""
         key = self._name_calendar(url)
-        return [key, *keys_of(url)] if key else keys_of(url)
+        keys = [*patterns_of(url), *keys_of(url)]
+        return [key, *keys] if key else keys
 
     def _look(self, folder: _Folder, page: Readable, target: Target, *, met: bool, dated: bool) -> News | None:
         """Look at a page, if it is time to; None where it is not, or where there is nothing to compare it with."""
@@ -281,7 +313,7 @@ class Repetition:
             return news
         self._end_run(folder)
         if sampled:
-            self._reopen(target.url, target.host)
+            self._reopen(target.host, [self._name_calendar(target.url), *keys_of(target.url)])
         return news
 
     def drain_news(self) -> bool:
@@ -322,7 +354,7 @@ class Repetition:
             self._refused.clear()
             self._samples.clear()
         count = self._refused[folder] = self._refused.get(folder, 0) + 1
-        if count & (count - 1):
+        if count & (count - 1) and (count % _COPY_SAMPLE or COPIES not in folder):
             return False
         self._samples.add(url)
         return True
@@ -330,7 +362,7 @@ class Repetition:
     def is_dull(self, url: str, host: str) -> bool:
         """Whether the folder of an address only repeats itself of late."""
         keys = self._dull.get(host)
-        return keys is not None and not keys.isdisjoint(keys_of(url))
+        return keys is not None and not (keys.isdisjoint(keys_of(url)) and keys.isdisjoint(patterns_of(url)))
 
     def explain(self, url: str, host: str) -> list[tuple[str, Verdict]]:
         """The codes of these rules, each with what it says of an address."""
@@ -338,6 +370,7 @@ class Repetition:
         for code, setting, bound, keys in (
             (CODE, "near_duplicates", self.bound, keys_of(url)),
             (CALENDAR, "calendar", self.calendar, [self._name_calendar(url)]),
+            (COPIED, "copies", self.copies, patterns_of(url)),
         ):
             found = next((key for key in keys if key in self._load(host)), "") if bound else ""
             detail = "" if bound else ": there is no such bound"
@@ -349,6 +382,11 @@ class Repetition:
 
     def _refuse(self, host: str, key: str) -> Verdict:
         count = self._tallies.count(host, _KEY + key)
+        if key.startswith(COPIES):
+            detail = (
+                f"{host}{key.removeprefix(COPIES)}: pages under it were copies of others; traps.copies = {self.copies}"
+            )
+            return Verdict(False, COPIED, detail)
         dated = key.startswith((_CALENDAR, _DATES))
         name = key.partition(":")[2] if dated else key
         detail = f"{host}{name}: {counted(count, 'page')} one after the other brought nothing new; allowed: "
@@ -363,6 +401,8 @@ class Repetition:
         return Verdict(False, CODE, f"{detail}{factor}traps.near_duplicates = {self.bound}")
 
     def _bound_of(self, key: str) -> int:
+        if key.startswith(COPIES):
+            return self.copies
         if key.startswith((_CALENDAR, _DATES)):
             return self.calendar * (_BARE_DATES if key.startswith(_DATES) else 1)
         if key.endswith("?"):
@@ -506,10 +546,10 @@ class Repetition:
         self._tallies.add(folder.host, _KEY + folder.key, times=folder.run // folder.worth)
         self._has_news = self._stored = True
 
-    def _reopen(self, url: str, host: str) -> None:
-        """Open the spent folders of an address that brought something new."""
+    def _reopen(self, host: str, keys: list[str]) -> None:
+        """Open those of these folders that are spent: something in them brought something new."""
         spent = self._load(host)
-        for key in self._keys_of(url):
+        for key in keys:
             if key in spent:
                 spent.discard(key)
                 self._tallies.add(host, _KEY + key, times=-self._tallies.count(host, _KEY + key))

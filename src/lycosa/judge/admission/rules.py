@@ -252,7 +252,9 @@ class Rules:
         self.tallies = Tallies() if tallies is None else tallies
         self.traps = Traps(mission.traps, self.tallies, recall)
         traps = mission.traps
-        self.repetition = Repetition(traps.near_duplicates, self.tallies, calendar=traps.calendar, stored=spent)
+        self.repetition = Repetition(
+            traps.near_duplicates, self.tallies, calendar=traps.calendar, copies=traps.copies, stored=spent
+        )
         self._url_judge = url_judge
         self._depth = mission.limits.depth
         self._length = mission.traps.url_length
