@@ -1,7 +1,7 @@
 """Copies: parameters of addresses under which a site only shows pages that it shows elsewhere.
 
 Sort orders, printer's versions, replies, carts and languages that are not translated multiply a site. What a page says
-tells them from pages: it is a copy if its bytes or its fingerprint were met under another address, or if it calls itself
+tells them from pages: it is a copy if its bytes or fingerprint were met under another address, or if it calls itself
 by another address (`rel=canonical`), or is one with a parameter more, and says what that one says. Of two alike pages
 the original is the one that both name, then the one with fewer parameters, then the first.
 
