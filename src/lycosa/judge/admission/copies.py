@@ -3,7 +3,8 @@
 Sort orders, printer's versions, replies, carts and languages that are not translated multiply a site. What a page says
 tells them from pages: it is a copy if its bytes or fingerprint were met under another address, or if it calls itself
 by another address (`rel=canonical`), or is one with a parameter more, and says what that one says. Of two alike pages
-the original is the one that both name, then the one with fewer parameters, then the first.
+the original is the one that both name, then the one with fewer parameters, then the first. Numbers count: pages of a
+table differ in nothing else.
 
 What is learned is the name of a parameter, or name and value where the value is a word, under one path or anywhere on
 the host: a pattern under which `traps.copies` pages were copies and none was anything else. One page that says
@@ -16,7 +17,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from lycosa.text.fingerprint import SIZE, Fingerprint, make_fingerprint, read_lines
+from lycosa.text.fingerprint import SIZE, Fingerprint, make_fingerprint, read_lines, read_numbers
 
 #: How the keys of patterns begin.
 COPIES = "copies:"
@@ -25,6 +26,8 @@ _PATTERNS = 50_000
 _HOSTS = 10_000
 #: A page that names its original may have this part of its text for itself.
 _OWN_SHARE = 0.15
+#: And so many numbers: counters, times.
+_OWN_NUMBERS = 3
 #: How much longer a pattern with one page of its own is tried.
 _ONE_NEWS = 3
 _WORD = re.compile("[a-z_-]{1,20}", re.IGNORECASE)
@@ -46,6 +49,7 @@ class _Read(NamedTuple):
 
     title: str
     runs: Fingerprint
+    numbers: frozenset[int]
     canonical: str
     judged: bool | None  # whether it counts as a copy; None: it counts as neither
 
@@ -89,7 +93,8 @@ class Copies:
             self._counts.clear()
         runs = make_fingerprint(page.text)
         title = " ".join(read_lines(page.title))
-        content = hash((host, title, runs.tobytes()))
+        numbers = frozenset(map(hash, read_numbers(f"{page.title} {page.text}", without=url)))
+        content = hash((host, title, runs.tobytes(), numbers))
         first = self._alike.get(content, "")
         judged: bool | None
         if first and first != url:
@@ -97,25 +102,29 @@ class Copies:
             if _stands_before(url, first, page.canonical or self._pages[first].canonical):
                 yield from self._correct(first, host)
                 self._alike[content], judged = url, None
-        elif repeated or self._is_version(url, title, runs, page.canonical):
+        elif repeated or self._is_version(_Read(title, runs, numbers, page.canonical, None), url):
             judged = True
         else:
             names_other = bool(page.canonical) and page.canonical != url and page.canonical not in self._pages
             judged = None if names_other else False
             self._alike[content] = url
-        self._pages[url] = _Read(title, runs, page.canonical, judged)
+        self._pages[url] = _Read(title, runs, numbers, page.canonical, judged)
         if judged is not None:
             yield from self._count(url, host, is_copy=judged)
 
-    def _is_version(self, url: str, title: str, runs: Fingerprint, canonical: str) -> bool:
+    def _is_version(self, read: _Read, url: str) -> bool:
         """Whether a page says what the page says that it names as its original, or that has a parameter less."""
-        for other in (canonical, *_without_one(url)):
+        for other in (read.canonical, *_without_one(url)):
             original = self._pages.get(other) if other != url else None
-            if original is None or original.title != title:
+            if original is None or original.title != read.title:
                 continue
-            limit = min((one[-1] for one in (runs, original.runs) if len(one) == SIZE), default=1 << 32)
-            seen = {run for run in runs if run <= limit}
-            if len(seen.difference(original.runs)) <= (_OWN_SHARE * len(seen) if other == canonical else 0):
+            is_named = other == read.canonical
+            limit = min((one.runs[-1] for one in (read, original) if len(one.runs) == SIZE), default=1 << 32)
+            seen = {run for run in read.runs if run <= limit}
+            if (
+                len(seen.difference(original.runs)) <= is_named * _OWN_SHARE * len(seen)
+                and len(read.numbers - original.numbers) <= is_named * _OWN_NUMBERS
+            ):
                 return True
         return False
 
