@@ -296,12 +296,6 @@ class Repetition:
         dated = find_date(*split(url)) if self.calendar else None
         return make_key((_CALENDAR if dated.telling else _DATES)[:-1], dated.pattern) if dated is not None else ""
 
-    def _keys_of(self, url: str) -> list[str]:
-        """Every key under which what an address belongs to may be spent."""
-        key = self._name_calendar(url)
-        keys = [*patterns_of(url), *keys_of(url)]
-        return [key, *keys] if key else keys
-
     def _look(self, folder: _Folder, page: Readable, target: Target, *, met: bool, dated: bool) -> News | None:
         """Look at a page, if it is time to; None where it is not, or where there is nothing to compare it with."""
         sampled = bool(self._samples) and target.url in self._samples
@@ -344,7 +338,12 @@ class Repetition:
         return self._refuse(host, found)
 
     def _find_spent(self, url: str, spent: set[str]) -> str:
-        return next((key for key in self._keys_of(url) if key in spent), "")
+        if "?" in url and (key := next((key for key in patterns_of(url) if key in spent), "")):
+            return key
+        if (key := next((key for key in keys_of(url) if key in spent), "")) or not self.calendar:
+            return key
+        key = self._name_calendar(url)
+        return key if key in spent else ""
 
     def _is_sample(self, url: str, folder: str) -> bool:
         """Whether an address of a spent folder is fetched all the same; it is counted."""
