@@ -125,9 +125,7 @@ def blog(path: str) -> Page:
     return Page(f"{FRAME}\n{own}{form}", words(plain, 3), links, canonical=of(plain))
 
 
-@pytest.mark.parametrize(
-    ("answer", "distinct"), [(forum, 1001), (languages, 601), (shop, 602), (blog, 301)], ids=lambda one: str(one)
-)
+@pytest.mark.parametrize(("answer", "distinct"), [(forum, 1001), (languages, 601), (shop, 602), (blog, 301)])
 def test_copies_cost_little_and_pages_nothing(answer: Answer, distinct: int) -> None:
     """Every distinct page is fetched, with at most one and a half requests for each."""
     asked = crawl(answer)
