@@ -372,11 +372,9 @@ class Repetition:
             (COPIED, "copies", self.copies, patterns_of(url)),
         ):
             found = next((key for key in keys if key in self._load(host)), "") if bound else ""
-            detail = "" if bound else ": there is no such bound"
-            fine = Verdict(
-                True, "", f"the address belongs to nothing known to repeat itself; traps.{setting} = {bound}{detail}"
-            )
-            rows.append((code, self._refuse(host, found) if found else fine))
+            fine = f"nothing that the address belongs to is known to repeat itself; traps.{setting} = {bound}"
+            detail = fine if bound else f"traps.{setting} = 0: pages are not compared"
+            rows.append((code, self._refuse(host, found) if found else Verdict(True, "", detail)))
         return rows
 
     def _refuse(self, host: str, key: str) -> Verdict:
