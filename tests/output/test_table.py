@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 
 import msgspec
@@ -39,6 +40,14 @@ def test_a_spreadsheet_gets_no_formulas(form: Format) -> None:
         out = io.StringIO()
         write([("=1+1", -5)], ("title", "n"), out, form=form, raw=raw)
         assert out.getvalue().splitlines()[1].replace("\t", ",") == f"{expected},-5"
+
+
+@pytest.mark.parametrize("cell", ["\n=1", " =1", "\t\r\n +1", "\u00a0@x", "＝1", "\ufeff-1", "\u200b＋1"])
+def test_a_formula_is_found_behind_blanks_and_in_wide_letters(cell: str) -> None:
+    """Spreadsheets take off what is before it; names of columns come from statements of strangers as well."""
+    out = io.StringIO()
+    write([(cell, "a = b")], (cell, "b"), out, form="csv")
+    assert list(csv.reader(io.StringIO(out.getvalue()))) == [[f"'{cell}", "b"], [f"'{cell}", "a = b"]]
 
 
 def test_jsonl_has_every_column() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import re
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +37,21 @@ REBORN = {
     "plain": OUT + "<img srcset='http://127.0.0.1:{port}/ 1x'><a ping=http://127.0.0.1:{port}/ href=/>x</a>"
     "<svg><image xlink:href=http://127.0.0.1:{port}/ /><use href=http://127.0.0.1:{port}/#a /></svg>"
     "<p style='background: u\\72l(http://127.0.0.1:{port}/); list-style: image-set(\"http://127.0.0.1:{port}/\" 1x)'>",
+    "escapes": "<style>"
+    + "".join(
+        f"p {{{{ background: {way} }}}}"
+        for way in (
+            "u\\72l(http://127.0.0.1:{port}/e)",
+            "\\55R\\00004c (http://127.0.0.1:{port}/e)",
+            "u\\rl(http://127.0.0.1:{port}/e)",
+            "image-set('http://127.0.0.1:{port}/e' 1x)",
+            "-webkit-image-set('http://127.0.0.1:{port}/e' 1x)",
+            "cross-fade('http://127.0.0.1:{port}/e', red)",
+            "src('http://127.0.0.1:{port}/e')",
+            "url('data:image/png,\\22\\29 url(http://127.0.0.1:{port}/e)')",
+        )
+    ).format(port="{port}")
+    + "@\\69mport/**/'http://127.0.0.1:{port}/e'; p {{ background: url(http://127.0.0.1:{port}/e",
 }
 SLOW = {
     "urls in a style": "<style>" + "url(" * 500_000 + "</style>",
@@ -104,6 +121,15 @@ def test_no_markup_makes_the_browser_ask_anybody(client: ServeClient, port: int)
     assert asked == []
 
 
+def test_a_style_sheet_names_nothing_else_however_it_is_written(client: ServeClient, port: int) -> None:
+    """Names with escapes or comments in them, other functions that load, and what the end of the sheet closes."""
+    said = client.get(f"/c/web/replay?url={place('escapes')}").text
+    assert f":{port}/e" in said and "none(" in said
+    for loads in re.findall(rf"([\w-]+)\([^()]*:{port}/e", said):
+        assert loads.endswith("none"), said
+    assert "@import" not in said and "\\72" not in said
+
+
 @pytest.mark.parametrize("name", SLOW)
 def test_no_markup_takes_long(client: ServeClient, name: str) -> None:
     """Whatever is repeated in it; others would have to wait."""
@@ -125,6 +151,20 @@ def test_what_grows_when_it_is_unpacked_is_cut(client: ServeClient, page: str) -
     answer = client.get(f"/c/web/{page}url={SITE}bomb")
     assert answer.status == 200 and len(answer.body) < 40 << 20
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("page", ["replay?", "page?show=text&", "page?"])
+def test_a_record_that_grows_when_it_is_unpacked_is_not_held(tmp_path: Path, page: str) -> None:
+    """The record itself is gzipped: of 160 MB from 160 kB some are read at a time."""
+    folder = make_collection(tmp_path / "web", [(SITE, HTML, b"river " * (27 << 20))])
+    with serving(tmp_path) as client:
+        tracemalloc.start()
+        try:
+            assert client.get(f"/c/web/{page}url={SITE}").status == 200
+            assert tracemalloc.get_traced_memory()[1] < 200 << 20  # what reading its first 4 MB takes
+        finally:
+            tracemalloc.stop()
+    assert folder.exists()
 
 
 @pytest.mark.parametrize("charset", ["punycode", "idna", "rot13", "undefined", "utf-7", "x" * 100])

@@ -280,6 +280,17 @@ def test_requests_have_bounds(client: ServeClient) -> None:
     assert client.request("HEAD", "/").status == 200
 
 
+def test_a_length_that_is_said_in_two_ways_ends_the_connection(client: ServeClient) -> None:
+    """What is one request to us could be two to a proxy before us."""
+    head = "POST /crawls HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+        connection.sendall(f"{head}0\r\n\r\nGET /about HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        answer = b""
+        while piece := connection.recv(65536):
+            answer += piece
+    assert answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1
+
+
 def test_a_body_in_pieces_has_a_bound_as_well(client: ServeClient) -> None:
     """A body that does not say how long it is ends at the limit."""
     connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=30)
@@ -370,6 +381,20 @@ def test_wrong_passwords_are_slowed_down(guarded: ServeClient) -> None:
     answer = log_in(guarded, PASSWORD)
     assert answer.status == 429
     assert "seconds" in answer.text
+
+
+def test_wrong_passwords_lock_nobody_else_out(guarded: ServeClient) -> None:
+    """Who begins a session of their own behind the same address gets in; many sessions share their tries."""
+    cookies = [guarded.get("/login").headers["set-cookie"].partition(";")[0] for _ in range(2)]
+    words = [{"cookie": cookie} for cookie in cookies]
+    for _ in range(FREE_TRIES):
+        assert guarded.post("/login", {"password": "wrong password"}, page="/login", headers=words[0]).status == 401
+    assert guarded.post("/login", {"password": PASSWORD}, page="/login", headers=words[0]).status == 429
+    assert guarded.post("/login", {"password": PASSWORD}, page="/login", headers=words[1]).status == 303
+    gate = PasswordGate(HASH, now=lambda: 0.0)
+    for nth in range(60):
+        assert not gate.try_password("192.0.2.1", "no", str(nth))
+    assert gate.wait_s("192.0.2.1", "fresh") > 0 and gate.wait_s("192.0.2.2", "0") == 0
 
 
 def test_each_wrong_password_doubles_the_wait() -> None:

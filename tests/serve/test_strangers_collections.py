@@ -13,6 +13,8 @@ import pytest
 from support.make_collection import make_collection
 from support.serve_client import ServeClient, serving
 
+from lycosa import urls
+from lycosa.collection.database import _VALUE_BYTES
 from lycosa.derived import background
 from lycosa.serve import application, indexing
 
@@ -87,7 +89,8 @@ def test_what_is_no_file_is_not_opened(client: ServeClient, served: Path, kind: 
         answer = client.get(f"/c/odd/{page}")
         assert SECRET not in answer.text
         assert answer.status in (503, 404) or name.startswith("archive")
-    assert client.post("/c/odd/crawl/continue", {}).status in (503, 404, 303)
+    answer = client.post("/c/odd/crawl/continue", {})
+    assert answer.status in (503, 404, 303, 400), answer.text  # 400: its mission has no seed
     states = {one["name"]: one["state"] for one in client.get("/index.json").json["collections"]}
     assert states["good"] == "finished"
     assert outside.read_text() == SECRET
@@ -171,6 +174,37 @@ def test_strange_values_hide_no_other_collection(client: ServeClient, served: Pa
     assert states["good"] == "finished" and len(states) == 2
     for page in ("", "crawl"):
         assert "Traceback" not in client.get(f"/c/odd/{page}").text
+
+
+@pytest.mark.parametrize(
+    ("sql", "column"),
+    [
+        ("UPDATE host SET errors = 'x'", "host.errors"),
+        ("UPDATE host SET delay_s = 9e999", "host.delay_s"),
+        ("UPDATE url SET depth = x'ff00'", "url.depth"),
+        ("UPDATE url SET state = NULL", "url.state"),
+        ("UPDATE meta SET value = 9e999", "it does not say which version it is"),
+    ],
+)
+def test_values_that_no_lycosa_wrote_are_said(client: ServeClient, served: Path, sql: str, column: str) -> None:
+    """What a page cannot be made of is the collection's fault, and not one of the program."""
+    folder = make_collection(served / "odd", [PAGE])
+    database = apsw.Connection(str(folder / "crawl.db"))
+    database.execute(sql)
+    database.close()
+    said = [client.get(f"/c/odd/{page}") for page in (f"url?url={PAGE[0]}", f"host?name={urls.host_of(PAGE[0])}")]
+    assert {answer.status for answer in said} <= {200, 503}
+    assert any("This collection is damaged" in answer.text and column in answer.text for answer in said)
+
+
+def test_a_value_that_is_too_large_is_not_read(client: ServeClient, served: Path) -> None:
+    """No column holds as much: whoever looks at one is told, and the server does not grow."""
+    folder = make_collection(served / "odd", [PAGE])
+    database = apsw.Connection(str(folder / "crawl.db"))
+    database.execute("UPDATE page SET title = CAST(zeroblob(?) AS TEXT)", (_VALUE_BYTES + 1,))
+    database.close()
+    answer = client.get(f"/c/odd/page?url={PAGE[0]}")
+    assert answer.status == 503 and len(answer.body) < 100_000
 
 
 def test_few_indexes_are_made_at_a_time(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:

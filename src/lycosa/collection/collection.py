@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from msgspec.structs import replace
 
 from lycosa import urls
-from lycosa.archive.reader import StoredAnswer, read_record
+from lycosa.archive.reader import StoredAnswer, opened_record, read_record
 from lycosa.collection import database, graph
 from lycosa.collection.changes import PageChange, Round, copies_after, list_changes, list_rounds, resolve_span
 from lycosa.collection.database import Row
@@ -150,7 +150,11 @@ class Page:
     @property
     def headers(self) -> dict[str, str]:
         """The fields of the answer's header by lower-case name; repeated ones joined with a comma."""
-        return self._record.headers
+        if "_record" in vars(self):
+            return self._record.headers
+        place = ArchivePlace(*self.place)  # its head alone: a small record may unpack to a large body
+        with opened_record(self._source.archive / place.file, place.offset, length=place.length) as (record, _):
+            return record.headers
 
     @property
     def body(self) -> bytes:
@@ -186,7 +190,7 @@ class Page:
     @cached_property
     def doc(self) -> Doc:
         """The page as the crawl read it: links as written, base, tree."""
-        return read(self.url, self.headers, self.body)
+        return read(self.url, self._record.headers, self.body)
 
     @property
     def text(self) -> str:

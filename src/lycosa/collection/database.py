@@ -9,6 +9,7 @@ can write. The views are made anew for each connection, in memory, so a collecti
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -96,6 +97,7 @@ def connect(place: str | os.PathLike[str]) -> apsw.Connection:
     _refuse_missing(folder, path)
     try:
         connection = _open(path)
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, _VALUE_BYTES)
         connection.set_busy_timeout(_BUSY_S * 1000)
         if schema.read_version(connection, path) < schema.VERSION:
             schema.upgrade(path)
@@ -146,7 +148,31 @@ def rows(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -
         raise translate(problem, Path(connection.filename or "The database")) from None
 
 
-#: Bytes of one value that a statement of a user may make.
+#: How the values of a crawl.db's columns are stored, where they are not null.
+_STORED = {"INTEGER": "'integer'", "REAL": "'integer', 'real'", "TEXT": "'text'", "BLOB": "'blob'"}
+_LEAST: dict[tuple[str, object], int] = {("url", "n"): 1, ("url", "state"): 0}
+_LOOK_S = 5.0
+
+
+def find_odd_value(connection: apsw.Connection) -> str:
+    """A column with values that no lycosa wrote there; empty where none was found in some seconds."""
+    end = time.monotonic() + _LOOK_S
+    connection.set_progress_handler(lambda: time.monotonic() > end, 100_000)
+    for table in re.findall(r"CREATE TABLE (\w+)", schema.TABLES):
+        columns = connection.execute("SELECT name, type, dflt_value FROM pragma_table_info(?)", (table,)).fetchall()
+        for name, kind, default in columns:
+            column = f'"{str(name).replace(chr(34), chr(34) * 2)}"'
+            stored = _STORED.get(str(kind), "typeof(1)") + ("" if default else ", 'null'")
+            odd = f"typeof({column}) NOT IN ({stored})" if kind in _STORED else "0"
+            odd += f" OR {column} IN (9e999, -9e999)"
+            if (least := _LEAST.get((table, name))) is not None:
+                odd += f" OR {column} IS NULL OR {column} < {least}"
+            if connection.execute(f"SELECT 1 FROM main.{table} WHERE {odd} LIMIT 1").get:
+                return f"{table}.{name}"
+    return ""
+
+
+#: Bytes of one value that is read, or that a statement of a user may make.
 _VALUE_BYTES = 64 << 20
 
 

@@ -7,6 +7,7 @@ that it would take for a formula, unless the caller asks for raw values.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from shutil import get_terminal_size
 from typing import Literal, TextIO
@@ -21,8 +22,8 @@ FORMATS: tuple[Format, ...] = ("jsonl", "csv", "tsv", "parquet", "table")
 NO_TERMINAL = "This is not for a terminal: name a file with -o, or a program with |."
 Value = str | int | float | bytes | None
 
-#: First characters that make a spreadsheet take a cell for a formula (OWASP, "CSV injection").
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: First characters that make a spreadsheet take a cell for a formula (OWASP, "CSV injection"), also behind blanks.
+_FORMULA = re.compile(r"[\t\r\n]|[\s\0\ufeff\u200b-\u200f\u2060]*[=+\-@＝＋－＠﹢﹣﹦﹫]")
 #: Widest column of a table, and the narrowest that a small terminal makes it; what is longer is cut, with an ellipsis.
 _WIDEST = 100
 _NARROWEST = 10
@@ -48,7 +49,7 @@ def write(
         return _write_table(rows, columns, out)
     count = 0
     put = _comma_writer(out) if form == "csv" else _tab_writer(out)
-    put(columns)
+    put(columns if raw else [_disarm(name) for name in columns])
     for row in rows:
         cells = [clean(value) for value in row]
         put(cells if raw else [_disarm(cell) for cell in cells])
@@ -71,7 +72,7 @@ def _shown(value: Value) -> str | int | float | None:
 
 
 def _disarm(cell: str | int | float | None) -> str | int | float | None:
-    if isinstance(cell, str) and cell.startswith(_FORMULA):
+    if isinstance(cell, str) and _FORMULA.match(cell):
         return "'" + cell
     return cell
 

@@ -37,7 +37,17 @@ from lycosa.serve.collection_summaries import limited_time
 from lycosa.serve.mission_pages import MISSION_ROUTES, MissionFiles, Tab, mission_tabs, page_tabs
 from lycosa.serve.page_request import NotFound, PageRequest, PageRoute, View, twin_path
 from lycosa.serve.passwords import PasswordGate
-from lycosa.serve.security import SAFE_METHODS, TOKEN_FIELD, TOKEN_HEADER, BodyTooLarge, Guard, TokenMaker, make_policy
+from lycosa.serve.security import (
+    SAFE_METHODS,
+    TOKEN_FIELD,
+    TOKEN_HEADER,
+    BodyTooLarge,
+    Guard,
+    TokenMaker,
+    make_policy,
+    read_cookie,
+    set_cookie,
+)
 from lycosa.serve.server_state import ServerState, ServeSettings
 from lycosa.serve.templating import render
 from lycosa.serve.translations import choose_language, mark, translator
@@ -226,6 +236,9 @@ def _run_view(line: PageRoute, request: PageRequest) -> Response:
             answer.headers["retry-after"] = str(problem.retry_after_s)
         return answer
     except Exception:
+        if column := request.find_odd_value():
+            text = f"The database of this collection has values in {column} that no lycosa wrote there."
+            return _respond(request, describe_error(Damaged(text)))
         lines = traceback.format_exc().splitlines()  # they may hold what the network brought
         print(*map(printable, lines), sep="\n", file=sys.stderr)
         return _respond(request, describe_status(500))
@@ -255,6 +268,7 @@ def _make_request(http_request: Request, server_state: ServerState, form: QueryP
         form=form,
         translate=translator(choose_language(http_request.headers.get("accept-language", ""))),
         session=http_request.scope.get("lycosa_session", ""),
+        cookie=read_cookie(http_request.headers),
         client=http_request.client.host if http_request.client else "",
         as_json=as_json,
         origin=f"{http_request.url.scheme}://{http_request.url.netloc}",
@@ -273,7 +287,10 @@ def _respond_at_once(request: PageRequest, view: View, tabs: Sequence[Tab] = ())
     pages = page_tabs(request)
     body = render(view.template, view.data, request, navigation=NAVIGATION, mission_tabs=tabs, page_tabs=pages)
     headers = {"content-security-policy": make_policy(view.images)} if view.images else None
-    return Response(body, view.status, headers, media_type="text/html")
+    response = Response(body, view.status, headers, media_type="text/html")
+    if request.new_cookie:
+        set_cookie(response, request.new_cookie, is_secure=request.settings.secure)
+    return response
 
 
 def _describe_body(problem: Exception) -> str:

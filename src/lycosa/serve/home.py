@@ -7,6 +7,7 @@ holds, what made it, and its rounds.
 from __future__ import annotations
 
 import re
+import secrets
 
 from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
@@ -24,7 +25,7 @@ from lycosa.serve.collection_summaries import CollectionSummary
 from lycosa.serve.crawl_form import CrawlForm, MissionOffer, check_form, offered_missions, read_form
 from lycosa.serve.indexing import IndexState
 from lycosa.serve.page_request import NotFound, PageRequest, View, collection_link
-from lycosa.serve.security import COOKIE
+from lycosa.serve.security import COOKIE, set_cookie
 from lycosa.serve.translations import mark
 from lycosa.serve.watched_crawls import start_crawl
 from lycosa.version import __version__
@@ -186,6 +187,8 @@ def show_login(request: PageRequest) -> View:
     """The question for the password."""
     if request.server_state.gate is None:
         raise NotFound("No password is asked for.")
+    if not request.cookie:  # so that wrong passwords are this browser's, not those of all behind its address
+        request.new_cookie = secrets.token_urlsafe(16)
     return View("login.html", LoginPage(to=request.query.get("to", "")))
 
 
@@ -195,15 +198,13 @@ def log_in(request: PageRequest) -> View | Response:
     if gate is None:
         raise NotFound("No password is asked for.")
     to = request.form.get("to", "")
-    if (wait := gate.wait_s(request.client)) > 0:
+    if (wait := gate.wait_s(request.client, request.cookie)) > 0:
         return View("login.html", LoginPage(mark("Too many wrong passwords."), int(wait) + 1, to), 429)
-    if not gate.try_password(request.client, request.form.get("password", "")):
-        wait = gate.wait_s(request.client)
+    if not gate.try_password(request.client, request.form.get("password", ""), request.cookie):
+        wait = gate.wait_s(request.client, request.cookie)
         return View("login.html", LoginPage(mark("The password is wrong."), int(wait + 0.99), to), 401)
     response = RedirectResponse(to if _OWN_PAGE.fullmatch(to) else "/", 303)
-    response.set_cookie(
-        COOKIE, gate.open_session(), httponly=True, samesite="strict", secure=request.settings.secure, path="/"
-    )
+    set_cookie(response, gate.open_session(), is_secure=request.settings.secure)
     return response
 
 

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
+import apsw
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from lycosa.collection.collection import Collection
+from lycosa.collection.database import find_odd_value
 from lycosa.errors import CollectionError, LycosaError
 from lycosa.missions.web import NotFound, View
 from lycosa.serve.collection_folders import decode_name, refuse_strange_files
@@ -42,6 +44,7 @@ class PageRequest:
         form: QueryParams,
         translate: Translator,
         session: str = "",
+        cookie: str = "",
         client: str = "",
         as_json: bool = False,
         origin: str = "",
@@ -53,6 +56,8 @@ class PageRequest:
         self.form = form  # what a POST brought
         self.translate = translate
         self.session = session  # the cookie of who is logged in
+        self.cookie = cookie  # whatever was sent as one
+        self.new_cookie = ""  # to be sent with the answer
         self.client = client  # the address that asks
         self.as_json = as_json
         self.origin = origin  # by which the server was asked: "http://127.0.0.1:8420"
@@ -143,6 +148,12 @@ class PageRequest:
         if self._collection is not None:
             self._collection.close()
             self._collection = None
+
+    def find_odd_value(self) -> str:
+        """A column of the collection's database with values that no lycosa wrote; empty where there is none."""
+        with suppress(LycosaError, apsw.Error):
+            return find_odd_value(self.collection.database) if self.name else ""
+        return ""
 
     def interrupt(self) -> None:
         """End the statement that the collection's database is busy with; another thread may call this."""

@@ -24,7 +24,8 @@ _SCHEME = "scrypt"
 _COST, _BLOCK, _PARALLEL = 1 << 15, 8, 1
 _MOST_COST, _MOST_BLOCK = 1 << 20, 16
 
-FREE_TRIES = 3  # wrong passwords of one address that cost nothing yet
+FREE_TRIES = 3  # wrong passwords of one session that cost nothing yet
+ADDRESS_TRIES = 50  # and of one address, whatever sessions it begins: others may come from there
 LONGEST_WAIT_S = 300.0
 _MOST_ADDRESSES = 10_000
 
@@ -122,35 +123,44 @@ class PasswordGate:
         self._now = now
         self._secret = secrets.token_bytes(32)
         self._sessions: OrderedDict[str, float] = OrderedDict()  # by the digest of their cookie: when they end
-        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()  # by address: how many, when is the next
+        #: By address, alone or with a session: how many, when is the next.
+        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
         self._known: str = ""  # digest of the right password, so that programs pay for scrypt once
         self._lock = Lock()
         self._one_at_a_time = Lock()
 
-    def wait_s(self, address: str) -> float:
-        """Seconds until an address may try again."""
-        with self._lock:
-            return max(0.0, self._failures.get(_network(address), (0, 0.0))[1] - self._now())
+    def _keys(self, address: str, session: str) -> dict[str, int]:
+        """What waits after wrong passwords, and how many are free there."""
+        network = _network(address)
+        return {f"{network} {self._digest(session)}": FREE_TRIES, network: ADDRESS_TRIES}
 
-    def try_password(self, address: str, password: str) -> bool:
-        """Whether the password is right; a wrong one makes the address wait, each one twice as long."""
-        key = _network(address)
+    def wait_s(self, address: str, session: str = "") -> float:
+        """Seconds until a session of an address may try again."""
+        with self._lock:
+            until = max(self._failures.get(key, (0, 0.0))[1] for key in self._keys(address, session))
+            return max(0.0, until - self._now())
+
+    def try_password(self, address: str, password: str, session: str = "") -> bool:
+        """Whether the password is right; a wrong one makes the session wait, each one twice as long."""
+        keys = self._keys(address, session)
         digest = self._digest(password)
         if self._known and hmac.compare_digest(digest, self._known):
             right = True
         else:
             with self._one_at_a_time:  # many tries at once must not fill the memory
-                if self.wait_s(address) > 0:
+                if self.wait_s(address, session) > 0:
                     return False
                 right = is_right(password, self._stored)
         with self._lock:
             if right:
                 self._known = digest
-                self._failures.pop(key, None)
+                for key in keys:
+                    self._failures.pop(key, None)
                 return True
-            count = self._failures.pop(key, (0, 0.0))[0] + 1
-            wait = 0.0 if count < FREE_TRIES else min(LONGEST_WAIT_S, 2.0 ** (count - FREE_TRIES))
-            self._failures[key] = count, self._now() + wait
+            for key, free in keys.items():
+                count = self._failures.pop(key, (0, 0.0))[0] + 1
+                wait = 0.0 if count < free else min(LONGEST_WAIT_S, 2.0 ** min(count - free, 20))
+                self._failures[key] = count, self._now() + wait
             while len(self._failures) > _MOST_ADDRESSES:
                 self._failures.popitem(last=False)
         return False

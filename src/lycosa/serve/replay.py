@@ -46,7 +46,12 @@ _REMOVED = frozenset((
 _TAG = re.compile(r"[a-z][a-z0-9-]{0,50}")
 _VOID = frozenset(("area", "br", "col", "hr", "img", "input", "wbr"))
 #: No part of it is tried twice (*+), however the text goes on.
-_URL_IN_CSS = re.compile(r"""url\(\s*+(?:"([^"]*+)"|'([^']*+)'|([^()"'\s]*+))\s*+\)""", re.IGNORECASE)
+_URL_IN_CSS = re.compile(r"""url\(\s*+(?:"([^"]*+)"|'([^']*+)'|([^()"'\s]*+))\s*+(?:\)|$)""", re.IGNORECASE)
+#: Other ways to write the letters of a name: \75 rl( and u\rl( are url(.
+_ESCAPE_IN_CSS = re.compile(r"\\(?:0{0,4}([46][1-9a-f]|[57][0-9a])[ \t\r\n\f]?|([g-zG-Z]))", re.IGNORECASE)
+_COMMENT_IN_CSS = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
+#: What loads something and is not data.
+_LOADS_IN_CSS = re.compile(r"""(?:url|src|image|image-set|cross-fade)\((?!"data:)|@import""", re.IGNORECASE)
 _IMPORT = re.compile(r"""@import\s+(?:url\(\s*)?["']?([^"')\s;]+)["']?\s*\)?([^;]*);?""", re.IGNORECASE)
 #: Attributes that are kept; others are of no use to somebody who looks, or name something to load.
 _KEPT = re.compile(
@@ -152,11 +157,14 @@ class _Replay:
         def put(found: re.Match[str]) -> str:
             href = next((part for part in found.groups() if part is not None), "").strip()
             if href.lower().startswith("data:"):
-                return found[0]
+                return 'url("' + href.replace('"', "%22") + '")'
             data = self._data(urljoin_safely(base, href), _PICTURES) or self._data(urljoin_safely(base, href), _FONTS)
             return f'url("{data}")' if data else "none"
 
-        text = _URL_IN_CSS.sub(put, _IMPORT.sub(imported, text.replace("\0", "")))
+        text = _COMMENT_IN_CSS.sub(" ", text.replace("\0", ""))
+        text = _ESCAPE_IN_CSS.sub(lambda found: found[2] or chr(int(found[1], 16)), text)
+        text = _URL_IN_CSS.sub(put, _IMPORT.sub(imported, text))
+        text = _LOADS_IN_CSS.sub("none(", text)
         return text.replace("<", "\\3c ")  # as style sheets write it
 
     def _attributes(self, element: Element, base: str) -> Iterator[tuple[str, str]]:

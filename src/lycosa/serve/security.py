@@ -25,6 +25,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lycosa.serve.passwords import PasswordGate
@@ -172,6 +173,8 @@ class Guard:
             )
         if not _is_own_request(scope["method"], headers, hosts[0]):
             return 403, "Another site asked for this: open the page itself, and do it there."
+        if "transfer-encoding" in headers and "content-length" in headers:  # RFC 9112, 6.1: perhaps smuggled
+            return 400, "The request says its length in two ways; allowed: Content-Length or Transfer-Encoding."
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > BODY_BYTES:
             return 413, f"The request is too large; allowed: {BODY_BYTES:,} bytes."
@@ -239,6 +242,11 @@ def read_cookie(headers: Headers) -> str:
         if name == COOKIE:
             return value
     return ""
+
+
+def set_cookie(response: Response, cookie: str, *, is_secure: bool) -> None:
+    """Send the cookie of a session, to be sent back to us alone."""
+    response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=is_secure, path="/")
 
 
 def client_address(scope: Scope) -> str:

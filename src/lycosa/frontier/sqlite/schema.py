@@ -317,8 +317,10 @@ def read_version(db: apsw.Connection, path: Path) -> int:
         raise Damaged(f"{path} is not a lycosa crawl database any more: it is empty{CURE}.")
     try:
         version = int(db.execute("SELECT value FROM meta WHERE key = 'schema'").get)
-    except (apsw.SQLError, TypeError, ValueError):
-        raise Damaged(f"{path} is damaged: it does not say which version it is{CURE}.") from None
+    except (apsw.SQLError, TypeError, ValueError, OverflowError):
+        version = 0
+    if version < 1:
+        raise Damaged(f"{path} is damaged: it does not say which version it is{CURE}.")
     if version > VERSION:
         raise CollectionError(
             f"{path} was made by a newer lycosa (its schema is {version}, this one knows {VERSION}): upgrade lycosa."
