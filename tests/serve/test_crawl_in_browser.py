@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.command_line import run
 from support.loopback import Reply, Web, html
+from support.pdf import make_pdf
 from support.serve_browser import browsing, needs_browser, viewing
 from support.serve_client import ServeClient, serving
 
 from lycosa.collection.status import running_crawl
+from lycosa.output.plain import counted
 from lycosa.serve.server_state import ServeSettings
 
 pytestmark = needs_browser
@@ -97,6 +100,36 @@ def test_a_crawl_is_started_watched_stopped_and_continued(client: ServeClient, t
         page = view.open(client.address)
         page.get_by_text("limit reached").wait_for()
         assert view.find_barriers() == []
+        view.check()
+
+
+def test_the_page_tells_what_a_mission_found(site: Web, client: ServeClient, tmp_path: Path) -> None:
+    """Without a reload: the tabs of the mission, and how much its lists have, the same as the terminal's."""
+    papers = {
+        "paper.pdf": ("On the growth of rivers", "Ana Ruiz", "ana.ruiz@site.example", "Abstract", "Rivers grow. " * 30),
+        "cv.pdf": ("Curriculum Vitae", "Ana Ruiz", "Education", "Teaching", "Employment history", "References"),
+    }
+    site["papers.example/"] = html(*papers, title="Papers")
+    for name, lines in papers.items():
+        site[f"papers.example/{name}"] = Reply(make_pdf(*lines), headers={"Content-Type": "application/pdf"})
+    with browsing() as browser, viewing(browser) as view:
+        page = view.open(client.address)
+        page.get_by_role("textbox", name="Seeds").fill("http://papers.example/")
+        page.get_by_label("Name of the collection").fill("papers")
+        page.locator("input[name=mission][value=documents]").check()
+        page.get_by_role("button", name="Start the crawl").click()
+        page.wait_for_url("**/c/papers/crawl")
+        tab = page.get_by_role("navigation", name="Collection").get_by_role("link", name="Documents")
+        tab.wait_for()
+        found = page.locator("[data-part=found]")
+        found.get_by_text("author").wait_for()
+        listed = run("documents", "-c", str(tmp_path / "papers"), "--format", "jsonl").output.splitlines()
+        people = run("contacts", "-c", str(tmp_path / "papers"), "--format", "jsonl").output.splitlines()
+        said = f"{counted(len(listed), 'document')}, {counted(len(people), 'author')}"
+        assert said in found.inner_text() and len(listed) < len(papers)
+        tab.click()
+        assert client.get("/c/papers/m/documents/index.json").json["total"] == len(listed)
+        page.get_by_text("On the growth of rivers").first.wait_for()
         view.check()
 
 

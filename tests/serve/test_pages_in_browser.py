@@ -158,13 +158,13 @@ def test_nothing_is_sent_where_nothing_changes(client: ServeClient) -> None:
     answer = connection.getresponse()
     assert answer.getheader("content-type", "").startswith("text/event-stream")
     seen = b""
-    while seen.count(b"event: part") < 7:
+    while seen.count(b"event: part") < 9:
         seen += answer.read1(65536)
     connection.sock.settimeout(3)
     with contextlib.suppress(TimeoutError):
         seen += answer.read1(65536)
     connection.close()
-    assert seen.count(b"event: part") == 7
+    assert seen.count(b"event: part") == 9
 
 
 class _OtherSite(BaseHTTPRequestHandler):

@@ -40,6 +40,7 @@ class ListDefinition(Struct, frozen=True, kw_only=True):
     template: str = "listing_parts.html"  # with the macros that draw its values, as `list.html` tells
     labels: Mapping[str, str] = {}  # of columns and facets that other lists do not have, or name otherwise
     numbers: frozenset[str] = frozenset()  # columns whose values stand at the right
+    counted: tuple[str, str] = ("", "")  # how many there are, where that is told of a crawl: "{n} page", "{n} pages"
     page_size: int = 50
     is_open: bool = False  # its items have fields that no definition knows: they can be columns and keys
 

@@ -201,6 +201,11 @@ class ListQuery(ABC):
             skipped=found.skipped,
         )
 
+    def total(self) -> int:
+        """How many items are chosen."""
+        with translated(self.path):
+            return self._count().total
+
     def columns_of_file(self) -> tuple[str, ...]:
         """The columns that were asked for, or all."""
         with translated(self.path):

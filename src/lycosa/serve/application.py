@@ -167,7 +167,11 @@ def make_application(settings: ServeSettings) -> Starlette:
     """The application for a folder of collections."""
     gate = PasswordGate(settings.password) if settings.password else None
     server_state = ServerState(
-        settings=settings, folders=CollectionFolders(settings.folder), gate=gate, tokens=TokenMaker()
+        settings=settings,
+        folders=CollectionFolders(settings.folder),
+        gate=gate,
+        tokens=TokenMaker(),
+        navigation=NAVIGATION,
     )
     routes: list[BaseRoute] = [
         Mount("/static/m", MissionFiles()),
@@ -285,7 +289,7 @@ def _respond_at_once(request: PageRequest, view: View, tabs: Sequence[Tab] = ())
     if request.as_json:
         return Response(msgspec.json.encode(view.data), view.status, media_type="application/json")
     pages = page_tabs(request)
-    body = render(view.template, view.data, request, navigation=NAVIGATION, mission_tabs=tabs, page_tabs=pages)
+    body = render(view.template, view.data, request, mission_tabs=tabs, page_tabs=pages)
     headers = {"content-security-policy": make_policy(view.images)} if view.images else None
     response = Response(body, view.status, headers, media_type="text/html")
     if request.new_cookie:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import anyio.to_thread
@@ -17,10 +18,11 @@ import msgspec
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from lycosa.crawler.cluster_status import format_collection_metrics
-from lycosa.errors import LycosaError
+from lycosa.errors import BeingMade, LycosaError
 from lycosa.output.prometheus import CONTENT_TYPE
 from lycosa.serve.collection_summaries import limited_time
 from lycosa.serve.crawl_form import check_limit, refuse_risky_mission
+from lycosa.serve.mission_pages import count_found, mission_tabs
 from lycosa.serve.page_request import PageRequest, View, collection_link
 from lycosa.serve.templating import render, tell
 from lycosa.serve.watched_crawls import LOOK_S, start_crawl, stop_crawl
@@ -83,6 +85,10 @@ def _render_changed(request: PageRequest, folder: Path, shown: dict[str, str]) -
         with limited_time(LOOK_LIMIT_S):
             page = request.server_state.watch.read(request.name, folder)
         parts = {"problem": "", **{part: render(f"crawl/{part}.html", page, request) for part in PARTS}}
+        parts["tabs"] = render("tabs.html", page, request, mission_tabs=mission_tabs(request), page_tabs=())
+        if not page.figures.process:
+            with suppress(BeingMade):  # the next look tells
+                parts["found"] = render("crawl/found.html", count_found(request), request)
     except LycosaError as problem:  # it vanished, or is being made anew
         parts = {"problem": tell(str(problem), request.language) or str(problem)}
     changed = {part: html for part, html in parts.items() if shown.get(part) != html}

@@ -182,6 +182,12 @@ def _opened_query(folder: Path, one: ListDefinition, choice: Choice) -> Iterator
         yield IndexedQuery(index, one, choice), True
 
 
+def count_items(folder: Path, one: TableList) -> int:
+    """How many items a list has where nothing is chosen."""
+    with _opened_query(folder, one, read_choice(one, one.unasked)) as (found, _):
+        return 0 if found is None else found.total()
+
+
 def _send_file(request: PageRequest, one: ListDefinition, choice: Choice) -> Response:
     """The whole selection in its order."""
     folder = request.folder

@@ -16,11 +16,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from lycosa.errors import LycosaError, UsageError
-from lycosa.lists.definition import ListDefinition
+from lycosa.lists.definition import ListDefinition, TableList
 from lycosa.lists.files import FILE_TYPES, send_structs
 from lycosa.missions import registry
 from lycosa.missions.manifest import WebPage, load_attribute
-from lycosa.serve.list_page import show_list
+from lycosa.serve.list_page import count_items, show_list
 from lycosa.serve.page_request import NotFound, PageRequest, PageRoute, View, ViewFunction
 from lycosa.serve.translations import Translator, mission_translator
 
@@ -141,6 +141,25 @@ def mission_tabs(request: PageRequest) -> list[Tab]:
             words = _words(request, pages[0])
             address = request.link(f"m/{mission}/{pages[0].path}")
             found.append(Tab(address, words(pages[0].title), request.mission == mission, pages[0].instead_of))
+    return found
+
+
+class Found(NamedTuple):
+    """How many items a list of a mission has."""
+
+    address: str
+    said: str  # in the language of who asks
+
+
+def count_found(request: PageRequest) -> list[Found]:
+    """What the collection's missions found, as their lists count it; BeingMade where they are not ready."""
+    found = []
+    for mission in request.server_state.summaries.read(request.name, request.folder).missions:
+        for page in pages_of(mission):
+            view = _load_view(page) if page.title and page.method == "GET" else None
+            if isinstance(view, TableList) and view.counted[0] and (count := count_items(request.folder, view)):
+                said = _words(request, page).count(count, *view.counted)
+                found.append(Found(request.link(f"m/{mission}/{page.path}"), said))
     return found
 
 

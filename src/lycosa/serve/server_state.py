@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -77,6 +78,7 @@ class ServerState:
     folders: CollectionFolders
     gate: PasswordGate | None
     tokens: TokenMaker
+    navigation: Sequence[tuple[str, str]]  # the pages of a collection, below it, and their names
     summaries: CollectionSummaries = field(default_factory=CollectionSummaries)
     watch: WatchedCrawls = field(default_factory=WatchedCrawls)
     indexing: Indexing = field(default_factory=Indexing)

@@ -5,7 +5,7 @@ const lost = document.getElementById("lost");
 let source = null;
 
 function replacePart({ part, html }) {
-  const place = live.querySelector(`[data-part="${CSS.escape(part)}"]`);
+  const place = document.querySelector(`[data-part="${CSS.escape(part)}"]`);
   if (!place) return;
   if (part === "problem") {
     const note = document.createElement("p");

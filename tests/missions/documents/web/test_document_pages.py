@@ -38,8 +38,9 @@ def document(client: ServeClient, url: str, more: str = "") -> str:
 
 
 def test_the_list_has_facets_words_and_an_order(client: ServeClient) -> None:
-    """Facets are counted among what the other filters leave; the address holds all of it."""
-    whole = client.get(f"{PAGES}/index.json").json
+    """Facets are counted among what the other filters leave; the address holds all of it but that they are wanted."""
+    assert client.get(f"{PAGES}/index.json").json["total"] == 7
+    whole = client.get(f"{PAGES}/index.json?wanted=yes&wanted=no").json
     assert whole["total"] == whole["whole"] == 9 and whole["is_current"]
     facets = {facet["name"]: {value["value"]: value["count"] for value in facet["values"]} for facet in whole["facets"]}
     assert facets["category"]["exercises"] == 2 and facets["language"]["none"] == 1
@@ -279,7 +280,7 @@ def test_no_document_is_missing_while_the_catalogue_is_made(
         assert client.post(f"{PAGES}/decide", {"author": "Luis Gil", "state": "refused"}).status == 503
         let_go()
         client.is_patient = True
-        assert client.get(f"{PAGES}/index.json").json["total"] == 9
+        assert client.get(f"{PAGES}/index.json").json["whole"] == 9
         assert client.post(f"{PAGES}/correct", correction).status == 303
         for path in _BEING_MADE:
             assert client.get(f"{PAGES}/{path}").status == 200, path

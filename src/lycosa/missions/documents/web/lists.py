@@ -113,6 +113,7 @@ class ContactQuery(TableQuery):
 
 DOCUMENTS = TableList(
     name="documents",
+    counted=(mark("{n} document"), mark("{n} documents")),
     title=mark("Documents"),
     search=mark("Words of title, authors, address"),
     template="document_lists.html",
@@ -126,6 +127,7 @@ DOCUMENTS = TableList(
     columns=_FIELDS,
     shown=("authors", "category", "language", "year", "confidence", "permission"),
     facets=("category", "language", "year", "permission", "format", "wanted", "host", "authors", "keywords"),
+    unasked={"wanted": ("yes",)},  # as `lycosa documents` lists them
     keys={
         "title": "TEXT", "authors": "TEXT", "category": "TEXT", "language": "TEXT", "year": "TEXT",
         "confidence": "REAL",
@@ -142,6 +144,7 @@ DOCUMENTS = TableList(
 
 CONTACTS = TableList(
     name="contacts",
+    counted=(mark("{n} author"), mark("{n} authors")),
     items_name="people",
     title=mark("Contacts"),
     search=mark("Name, address or affiliation"),

@@ -176,6 +176,7 @@ _PLAIN = {
 
 SERVICE_LIST = TableList(
     name="services",
+    counted=(mark("{n} service"), mark("{n} services")),
     title=mark("Services"),
     search=mark("Words in title, abstract, provider or address"),
     template="geo_lists.html",

@@ -264,6 +264,7 @@ def show_value(value: Any, most: int = _CELL) -> str:
 
 RECORDS = TableList(
     name="records",
+    counted=(mark("{n} record"), mark("{n} records")),
     title=mark("Records"),
     search=mark("Words of the fields or the address"),
     template="record_lists.html",
@@ -323,6 +324,7 @@ def _as_temporary(tables: str) -> str:
 
 STORIES = TableList(
     name="stories",
+    counted=(mark("{n} story"), mark("{n} stories")),
     title=mark("Stories"),
     template="record_lists.html",
     lead="title",

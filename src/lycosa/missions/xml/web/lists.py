@@ -86,6 +86,7 @@ _KEYS = {
 
 DOCUMENTS = TableList(
     name="documents",
+    counted=(mark("{n} document"), mark("{n} documents")),
     title=mark("Documents"),
     search=mark("Words in the address"),
     template="xml_lists.html",
@@ -114,6 +115,7 @@ DOCUMENTS = TableList(
 
 SCHEMAS = TableList(
     name="schemas",
+    counted=(mark("{n} schema"), mark("{n} schemas")),
     title=mark("Schemas"),
     search=mark("Words in the address"),
     template="xml_lists.html",
