@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import click
@@ -47,6 +48,21 @@ def test_the_options_of_the_program_are_documented() -> None:
     """`--debug` and `--version` as well."""
     flags = [flag for option in program.params if isinstance(option, click.Option) for flag in option.opts]
     assert [flag for flag in flags if f"`{flag}`" not in COMMANDS] == []
+
+
+def test_what_the_documentation_writes_is_ignored_by_git() -> None:
+    """Whoever follows it in a checkout has a clean one afterwards."""
+    place = re.compile(r"(?<!\S)(?:-o|--output|-c|--collection|--into|--letters|--mirror|--index|>) ([a-z][\w.-]*)")
+    commands = [
+        line
+        for page in PAGES
+        for line in page.read_text().splitlines()
+        if line.startswith(("    ", "./lycosa")) and "lycosa " in line
+    ]
+    written = {name for line in commands for name in place.findall(line)}
+    ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line.startswith("/")]
+    assert len(written) > 20
+    assert sorted(name for name in written if not any(fnmatch(name, each) for each in ignored)) == []
 
 
 def test_every_setting_is_documented() -> None:

@@ -94,7 +94,10 @@ FAILURES = {
     "dns": Reason("the name of the host has no address", "check the name, and crawl again with --retry"),
     "connect": Reason("the host refused the connection", _UP),
     "connect-timeout": Reason("the host could not be reached in fetch.connect_timeout_s", _UP),
-    "handshake": Reason("the host ended the connection before it was encrypted, or does not speak TLS", _UP),
+    "handshake": Reason(
+        "the host ended the connection before it was encrypted, or does not speak TLS",
+        "write http:// if that is what its port speaks, or crawl again later with --retry",
+    ),
     "tls": Reason("the certificate of the host does not check out", "name its authority with --ca"),
     "proxy": Reason(
         "the proxy could not be reached, or did not reach the host", "check --proxy, and crawl again with --retry"

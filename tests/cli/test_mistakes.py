@@ -40,6 +40,49 @@ def test_a_verb_that_is_not_there_is_answered_with_the_nearest(capsys: pytest.Ca
     assert "did you mean status?); allowed: crawl, check" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("address", ["http://site.test/", "site.test", "www.site.test/a?b=c", "ftp://site.test/"])
+def test_an_address_in_the_place_of_a_verb_is_told_the_verb(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is to be collected, perhaps; nothing is done."""
+    assert main([address]) == 2
+    assert f"There is no command '{address}': lycosa crawl {address} collects it" in capsys.readouterr().err
+
+
+def test_help_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the program, or of a verb."""
+    assert main(["help"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: lycosa [OPTIONS] COMMAND")
+    assert main(["help", "status"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: lycosa status [OPTIONS]")
+
+
+def test_who_stands_in_a_collection_need_not_name_it(
+    home: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All that reads finds it; a folder that has a collection of the usual name is no exception."""
+    assert main([*home, "-q"]) == 0
+    monkeypatch.chdir(tmp_path / "collection")
+    assert main(["status", "--format", "jsonl"]) == 0
+    assert json.loads(capsys.readouterr().out)["pages"] == 2
+    assert main(["query", "SELECT count(*) FROM pages", "--format", "csv"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("csv", "csv is a format of "),
+        ("geojson", "geojson"),
+        ("pdf", "the files themselves are written by lycosa export mirror"),
+        ("mirorr", "did you mean mirror?"),
+        ("html", "lycosa export "),
+    ],
+)
+def test_an_export_that_is_none_gets_a_suggestion(word: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not the names of all that there are."""
+    assert main(["export", word]) == 2
+    said = capsys.readouterr().err
+    assert told in said and "lycosa export --help lists all" in said and len(said) < 300
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_program_without_standard_streams_crawls(home: list[str], closed: str) -> None:
     """As a daemon starts it; the database does not get the number of a stream that is written to."""

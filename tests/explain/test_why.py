@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.command_line import run
 from support.loopback import Reply, Web, html
 
 from lycosa import Collection
@@ -177,6 +178,30 @@ def test_the_way_from_a_seed_is_told(ended: Collection) -> None:
     assert [step.via for step in redirected] == ["seed", "a", "redirect", "redirect"]
 
 
+def test_a_long_way_is_told_in_short(tmp_path: Path, web: Web) -> None:
+    """Also to programs: the first steps and the last ones, and how many lie between."""
+    for n in range(40):
+        web[f"long.test/{n or ''}"] = html(f"/{n + 1}", title=str(n), text=f"the words of page {n}")
+    words = ("crawl", "http://long.test/", "-c", str(tmp_path / "c"), "--connect-to", web.connect_to, "--delay", "0")
+    run(*words, "--quiet")
+    with Collection(tmp_path / "c") as source:
+        why = source.why("http://long.test/39")
+    assert (len(why.path), why.path_left_out) == (11, 29)
+    assert [step.url for step in why.path[:3]] == ["http://long.test/", "http://long.test/1", "http://long.test/2"]
+    assert why.path[-1].url == "http://long.test/39" and "… 29 more …" in format_why(why)
+
+
+def test_who_is_named_already_is_not_told_to_be(tmp_path: Path, web: Web) -> None:
+    """A host that forbids it has been told who asks."""
+    web["a.test/"] = Reply(b"", 403)
+    for name, contact, remedy in (("one", "mailto:a@b.test", "ask its owner"), ("two", "", "with --contact")):
+        place = ("-c", str(tmp_path / name), "--connect-to", web.connect_to)
+        run("crawl", "http://a.test/", *place, "--quiet", *(["--contact", contact] if contact else []))
+        with Collection(tmp_path / name) as source:
+            fate = source.why("http://a.test/").fate
+        assert fate is not None and fate.remedy.endswith(remedy)
+
+
 def test_what_is_stored_of_a_page_is_told(ended: Collection) -> None:
     """Type, size, title, archive record, spelling; the host's pace as its robots.txt asks."""
     story = ended.why("site.test/")
@@ -257,7 +282,7 @@ def test_what_is_still_to_be_done(stopped: Collection) -> None:
     story = stopped.why("http://a.test/c")
     assert story.fate and story.fate.state == "unfetched"
     assert story.queue and (story.queue.ahead, story.queue.pending) == (0, 1)
-    assert "2 pages are stored; limits.pages = 2. Raise --limit" in conclude(story)
+    assert "2 pages were fetched; limits.pages = 2. Raise --limit" in conclude(story)
     busy = stopped.why("http://a.test/busy")
     assert busy.fate and (busy.fate.state, busy.fate.http, busy.fate.retries) == ("waiting for a retry", 503, 1)
     assert 300 < busy.fate.due - time.time() < 700

@@ -80,6 +80,16 @@ def test_a_table_is_aligned() -> None:
     assert lines[3] == "y".ljust(100) + "  12345"
 
 
+def test_addresses_are_whole_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of one is of no use; other texts are cut."""
+    monkeypatch.setenv("COLUMNS", "80")
+    endpoint = "https://example.org/geoserver/ows?service=WMS&version=1.3.0&request=GetCapabilities"
+    out = Terminal()
+    row = (endpoint, "somebody.with.a.long.name@department.example.org", "a long title " * 9)
+    write([row], ("endpoint", "address", "title"), out, form="table")
+    assert endpoint in out.getvalue() and row[1] in out.getvalue() and row[2] not in out.getvalue()
+
+
 def test_a_terminal_gets_no_parquet() -> None:
     """Bytes are for files and programs."""
     with pytest.raises(UsageError, match="not for a terminal"):

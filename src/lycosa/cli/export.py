@@ -167,9 +167,37 @@ def _join(words: Sequence[str]) -> str:
 # The command line
 
 
+class _KindChoice(click.Choice[str]):
+    """The kinds of export; a word that is none gets the kinds that were perhaps meant, and not all of them."""
+
+    def __init__(self, exports: Sequence[Export]) -> None:
+        super().__init__([each.name for each in exports])
+        self._exports = exports
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in self.choices:
+            return value
+        from lycosa.config.fields import nearest
+
+        form = value.lower().removeprefix(".")
+        formats = [(each, options_of(each.options).get("format")) for each in self._exports]
+        kinds = [each.name for each, option in formats if option and form in option.choices]
+        files = [each.name for each in self._exports if form in each.endings]
+        if kinds:
+            known = f"{form} is a format of {_join(kinds[:4])}: lycosa export {kinds[0]} --format {form}"
+        elif files:
+            known = f"files of this kind are written by {_join(files[:4])}: lycosa export {files[0]} -o NAME.{form}"
+        elif len(value) > 3 and (meant := nearest(value, self.choices)):
+            known = f"did you mean {meant}?"
+        else:
+            known = "the files themselves are written by lycosa export mirror"
+        said = f"There is no export {value[:80]!r}: {known}; lycosa export --help lists all."
+        raise click.BadParameter(said, ctx, param)
+
+
 def _make_params(exports: Iterable[Export], fixed: Sequence[click.Parameter]) -> Iterator[click.Parameter]:
     exports = list(exports)
-    yield click.Argument(["export_kind"], type=click.Choice([each.name for each in exports]), metavar="KIND")
+    yield click.Argument(["export_kind"], type=_KindChoice(exports), metavar="KIND")
     by_name: dict[str, list[ExportOption]] = {}
     for export in exports:
         for name, option in options_of(export.options).items():

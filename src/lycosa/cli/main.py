@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from io import TextIOWrapper
@@ -81,6 +82,10 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells count it
 UNREAD = 141  # 128 + SIGPIPE, with which other tools end when nobody reads on
 
 
+#: What is meant to be crawled: a URL, or the name of a host.
+_ADDRESS = re.compile(r"\w+://.+|[\w-]+(\.[\w-]+)*\.[a-z]{2,}(:\d+)?(/.*)?", re.IGNORECASE)
+
+
 class Program(click.Group):
     """The group of all verbs, each loaded when it is first asked for."""
 
@@ -126,6 +131,10 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
+        if word == "help" and word not in _all_verbs():
+            return super().resolve_command(ctx, [*args[1:2], "--help"]) if args[1:] else (word, _help, [])
+        if _ADDRESS.fullmatch(word) and word not in _all_verbs():
+            raise click.UsageError(f"There is no command '{word[:80]}': lycosa crawl {word[:80]} collects it", ctx)
         if (
             word not in VERBS
             and word not in (every := _all_verbs())
@@ -138,6 +147,14 @@ class Program(click.Group):
             guess = f" (did you mean {meant}?)" if meant else ""
             raise click.UsageError(f"There is no command '{word}'{guess}; allowed: {', '.join(every)}", ctx)
         return super().resolve_command(ctx, args)
+
+
+@click.command("help")
+@click.pass_context
+def _help(context: click.Context) -> None:
+    """Show what there is."""
+    assert context.parent is not None
+    click.echo(context.parent.get_help())
 
 
 def _all_verbs() -> dict[str, str]:

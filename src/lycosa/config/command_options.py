@@ -69,8 +69,11 @@ def _add_settings(command: Command, settings: Sequence[Setting]) -> Command:
 
 
 def default_collection() -> str:
-    """The collection of a command line that names none: as for a crawl, the environment may name it."""
-    return os.environ.get("LYCOSA_KEEP_COLLECTION") or KeepSettings().collection
+    """The collection of a command line that names none: as for a crawl, or the one that we stand in."""
+    named = os.environ.get("LYCOSA_KEEP_COLLECTION")
+    usual = KeepSettings().collection
+    is_here = not named and os.path.isfile("crawl.db") and not os.path.exists(usual)
+    return os.getcwd() if is_here else named or usual
 
 
 def named_collection(word: str | None, option: str | None) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from lycosa.explain.why import Host, PathStep, UrlFate, Why
+from lycosa.explain.why import FIRST_STEPS, Host, PathStep, UrlFate, Why
 from lycosa.output.plain import counted, printable
 from lycosa.reasons import explain
 
 _LABEL = 9  # width of the names in front of each section
-_SHOWN_STEPS = 12
 _SHOWN_LINKS = 20
 
 _VIA = {
@@ -185,13 +184,11 @@ def _rule_lines(why: Why) -> list[str]:
 
 
 def _path_lines(why: Why) -> list[str]:
-    steps = why.path
-    lines = [_step(step) for step in steps]
+    lines = [_step(step) for step in why.path]
+    if why.path_left_out:
+        lines.insert(FIRST_STEPS, f"… {why.path_left_out:,} more …")
     if why.path_cut:
         lines.insert(0, "(a longer way before this)")
-    if len(lines) > _SHOWN_STEPS:
-        hidden = len(lines) - _SHOWN_STEPS + 1
-        lines = [*lines[:3], f"… {hidden:,} more …", *lines[3 + hidden :]]
     return lines
 
 

@@ -88,6 +88,9 @@ _PENDING = "SELECT 1 FROM url WHERE state = 0 AND host = ? LIMIT ?"
 _IN_INDEX = "SELECT n FROM known WHERE host = ? AND id = ?"
 _BEHIND_INDEX = "SELECT id FROM url WHERE n > (SELECT upto FROM moved WHERE name = 'url') AND id IN ({})"
 
+#: Of a longer way the first steps and the last ones are told.
+SHOWN_STEPS, FIRST_STEPS = 11, 3
+_NAME_YOURSELF = ", or name yourself with --contact"  # which is done
 _SETTING = re.compile(r"\b([a-z]+)\.([a-z_]+)")
 
 
@@ -207,6 +210,7 @@ class Why(Struct, omit_defaults=True):
     score: Score | None
     path: list[PathStep]  # from a seed to the URL
     path_cut: int  # 1 if it is longer than that
+    path_left_out: int  # steps between the first ones and the last ones
     queue: Queue | None
     host: Host
     near: list[Hop]  # addresses that differ a little and are known, for one that is not
@@ -242,6 +246,7 @@ class _Explainer:
         rules = rules_again.judge(url, finding)
         queue = self._queue(row) if row and row["state"] == State.PENDING else None
         path, cut = self._path(row) if row else ([], 0)
+        left_out = len(path) - SHOWN_STEPS if len(path) > SHOWN_STEPS + 1 else 0
         parts = explain_score(self._collection, mission, row, quarry=self._quarry) if row else None
         return Why(
             address=address,
@@ -252,8 +257,9 @@ class _Explainer:
             fate=self._fate(row, rules) if row else None,
             rules=rules,
             score=parts,
-            path=path,
+            path=[*path[:FIRST_STEPS], *path[FIRST_STEPS + left_out :]],
             path_cut=cut,
+            path_left_out=left_out,
             queue=queue,
             host=self._host(host, rules_again),
             near=[] if row else self._near(url),
@@ -298,6 +304,8 @@ class _Explainer:
 
     def _fate(self, row: dict[str, Any], rules: list[Ruling]) -> UrlFate:
         meaning, remedy = reasons.explain(row["reason"]) if row["reason"] else ("", "")
+        if self._collection.mission.agent.contact:
+            remedy = remedy.removesuffix(_NAME_YOURSELF)
         meaning = _SETTING.sub(self._with_value, meaning)
         for ruling in rules:
             if ruling.rule == row["reason"] and ruling.ok is False:

@@ -28,6 +28,8 @@ _FORMULA = re.compile(r"[\t\r\n]|[\s\0\ufeff\u200b-\u200f\u2060]*[=+\-@＝＋－
 _WIDEST = 100
 _NARROWEST = 10
 _NARROWEST_FIRST = 40  # an address of ten characters tells nothing
+#: Addresses, of which a part is of no use: the line becomes longer than the terminal is wide.
+_WHOLE = re.compile(r"\w+://\S{1,300}|[^\s@]{1,100}@[^\s@]{1,100}")
 #: Rows looked at before the widths of a table are fixed, so that a listing of any length needs little memory.
 _SAMPLE = 1000
 
@@ -177,6 +179,6 @@ def _align(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -
 
 
 def _pad(cell: str, width: int, *, to_right: bool) -> str:
-    if len(cell) > width:
+    if len(cell) > width and not _WHOLE.fullmatch(cell):
         return cell[: width - 1] + "…"
     return cell.rjust(width) if to_right else cell.ljust(width)
