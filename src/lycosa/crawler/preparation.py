@@ -27,7 +27,7 @@ from lycosa.config.settings import RUN_BOUNDS, FetchSettings, LimitSettings, Mis
 from lycosa.config.toml import to_toml
 from lycosa.crawler.rendering import fetch_again
 from lycosa.errors import CollectionError, UsageError
-from lycosa.frontier.contract import UNIFORM, Frontier
+from lycosa.frontier.contract import RANGES_CHANGED, UNIFORM, Frontier
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.guidance import LinkScoring
 from lycosa.intake.revisits import HOUR_S, step_of
@@ -325,6 +325,8 @@ def _reopen(
 ) -> list[str]:
     """Judge again what settings had refused that changed since the last run; what traps counted so far still counts."""
     reasons = [reason for reason in governed if reason not in _holding(mission.fetch)]
+    if "no-range" in reasons:
+        frontier.set_meta(RANGES_CHANGED, str(frontier.rounds.listing()[-1].round))
     if not reasons:
         return []
     frontier.set_meta(UNIFORM, "")

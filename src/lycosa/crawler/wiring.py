@@ -23,7 +23,7 @@ from lycosa.disk import is_full
 from lycosa.errors import Damaged, DiskFull
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import Client, agent_header
-from lycosa.frontier.contract import UNIFORM, Frontier
+from lycosa.frontier.contract import RANGES_CHANGED, UNIFORM, Frontier
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.intake.answer_intake import AnswerIntake, BrowserChoice
 from lycosa.intake.guidance import GuardedQuarry, LinkScoring
@@ -123,6 +123,9 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
             archive=archive,
             known=frontier.known,
             revisits=Revisits(mission.recrawl, frontier.rounds.listing()),
+            follows_again=guarded_quarry is not None
+            and guarded_quarry.chooses_links
+            and frontier.meta(RANGES_CHANGED) == str(frontier.rounds.listing()[-1].round),
             crawl_log=CrawlLog(log_file, level=mission.log.level),
             guarded_quarry=guarded_quarry,
             link_scoring=link_scoring,

@@ -66,6 +66,9 @@ def _advise(meaning: str, remedy: str) -> str:
 
 def _would(why: Why) -> str:
     refused = [ruling for ruling in why.rules if ruling.ok is False]
+    if why.left_out_by and why.links and not refused:
+        pages = counted(why.links.count, "page")
+        return f"Links to it stand on {pages}, as {why.links.first[0].source}, and are not followed: {why.left_out_by}."
     if not refused:
         return "If a link to it is found, it is visited" + (
             ", if its robots.txt allows." if why.visited is None else "."

@@ -32,7 +32,7 @@ from lycosa.extract.quarry_loader import load_quarry
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES, State
-from lycosa.quarry import Quarry
+from lycosa.quarry import Quarry, overrides
 from lycosa.text import Term
 
 _HOPS = 20  # redirects followed to learn what became of a page
@@ -217,6 +217,7 @@ class Why(Struct, omit_defaults=True):
     links: Links | None  # None: not asked for
     terms: list[Term] = []  # of the stored page the ten best, where a policy weighs pages
     wanted_by: dict[str, str] = {}  # of several missions those that wanted it, and why
+    left_out_by: str = ""  # what the mission says of a page whose link to it was not followed, where none was
 
 
 def explain(collection: Collection, text: str, *, links: bool = False, quarry: Quarry | None = None) -> Why:
@@ -240,8 +241,11 @@ class _Explainer:
         url, row = self._find_spelling(address)
         host = urls.host_of(url)
         running = running_crawl(self._collection.path)
-        rules_again = RulesAgain(self._collection, mission, host=host, quarry=self._quarry or _load_ranges(mission))
-        linked = self._find_links(url) if links else None
+        ranges = self._quarry or _load_ranges(mission)
+        rules_again = RulesAgain(self._collection, mission, host=host, quarry=ranges)
+        # What rules of links leave out is in no table of addresses.
+        is_left_out = row is None and ranges is not None and overrides(ranges, "chosen_links")
+        linked = self._find_links(url) if links or is_left_out else None
         finding = self._finding(row, linked)
         rules = rules_again.judge(url, finding)
         queue = self._queue(row) if row and row["state"] == State.PENDING else None
@@ -265,6 +269,7 @@ class _Explainer:
             near=[] if row else self._near(url),
             links=linked,
             terms=find_terms(self._collection, mission, row) if row else [],
+            left_out_by=_describe_source(linked, ranges) if is_left_out else "",
             wanted_by=find_wanting(self._collection, mission, row, quarry=self._quarry) if row else {},
         )
 
@@ -424,6 +429,13 @@ def _load_ranges(mission: Mission) -> Quarry | None:
         return load_quarry(mission)
     except UsageError:  # everything else is told
         return None
+
+
+def _describe_source(links: Links | None, quarry: Quarry | None) -> str:
+    """What a mission makes of the first page that links to an address, where none of those links was followed."""
+    if quarry is None or links is None or not links.count or any(link.accepted for link in links.first):
+        return ""
+    return quarry.describe_url(links.first[0].source)
 
 
 def _conclude(rules: list[Ruling]) -> bool | None:

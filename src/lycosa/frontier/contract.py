@@ -122,6 +122,8 @@ class UrlRow(Struct):
 
 #: Under this key "1" says that all URLs were found under the settings of now: none need be judged anew.
 UNIFORM = "uniform"
+#: Under this key, the round before which what a mission says of ranges and links changed.
+RANGES_CHANGED = "ranges_changed"
 
 
 class Leases(Protocol):

@@ -157,7 +157,10 @@ class AnswerIntake:
         guarded_quarry: GuardedQuarry | None = None,
         link_scoring: LinkScoring | None = None,
         browser_choice: BrowserChoice | None = None,
+        follows_again: bool = False,
     ) -> None:
+        """`follows_again`: also the links of pages that have not changed, as other ones of them are wanted now."""
+        self._follows_again = follows_again
         self._mission = mission
         self._rules = rules
         self._revisits = revisits
@@ -185,7 +188,9 @@ class AnswerIntake:
             stores_all=self.storage.stores_all,
         )
         self.conditions = RequestConditions(
-            revisits, probe_bytes=mission.limits.probe_bytes if guarded_quarry is not None else 0
+            revisits,
+            probe_bytes=mission.limits.probe_bytes if guarded_quarry is not None else 0,
+            asks_anew=follows_again,
         )
         self.robots_use = RobotsUse(
             round_started=revisits.started,
@@ -300,6 +305,9 @@ class AnswerIntake:
         if digest == target.digest and self.storage.store_unchanged(
             answer, outcome, profile="identical", rendered=bool(html)
         ):
+            if self._follows_again:
+                body = html or read_content(answer, self._mission.limits)[0]
+                self.links.follow_page(self._read(answer, body, is_rendered=bool(html)), answer)
             return None
         body, problem = (html, "") if html else read_content(answer, self._mission.limits)
         if problem and not body:

@@ -133,15 +133,16 @@ class Revisits:
 class RequestConditions:
     """Makes a request unconditional where a date is not enough, and asks first for a beginning that shows the kind."""
 
-    def __init__(self, revisits: Revisits, *, probe_bytes: int) -> None:
-        """`probe_bytes`: how much of a document is asked for at first; 0: all of it."""
+    def __init__(self, revisits: Revisits, *, probe_bytes: int, asks_anew: bool = False) -> None:
+        """`probe_bytes`: how much of a document is asked for at first; 0: all. `asks_anew`: never with conditions."""
         self._revisits = revisits
+        self._asks_anew = asks_anew
         self._probe_bytes = probe_bytes
         self._whole: set[int] = set()  # rows whose beginning is quarry
 
     def apply(self, target: Target) -> Target:
         """The target as it is asked for."""
-        target = self._revisits.ask(target)
+        target = replace(target, etag="", modified="") if self._asks_anew else self._revisits.ask(target)
         if self._probe_bytes and target.row not in self._whole:
             return replace(target, max_bytes=self._probe_bytes)
         return target

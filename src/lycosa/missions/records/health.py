@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import chain
 from math import sqrt
 from typing import Any
@@ -16,14 +17,25 @@ from typing import Any
 import msgspec
 from msgspec import Struct, to_builtins
 
+from lycosa import clock, urls
 from lycosa.collection.collection import Collection
 from lycosa.config.mission_table import read_own
 from lycosa.errors import LycosaError
+from lycosa.frontier import link_codec
+from lycosa.frontier.partitions import host_key
+from lycosa.frontier.sqlite import schema
 from lycosa.missions.records.converters import convert
 from lycosa.missions.records.database.store import RecordStore, open_store
 from lycosa.missions.records.learning.learner import Example, learn
 from lycosa.missions.records.learning.places import PageIndex, one_line, run_field
 from lycosa.missions.records.settings import RecordsSettings
+from lycosa.missions.records.site_description import (
+    Category,
+    SiteDescription,
+    find_hrefs,
+    is_described,
+    read_description,
+)
 from lycosa.output.plain import counted
 from lycosa.parse import Doc
 
@@ -43,6 +55,20 @@ _VALUES = 50
 #: Where a page writes a value that is converted: short texts, and these attributes.
 _WRITTEN_CHARS = 80
 _ATTRIBUTES = ("datetime", "content")
+
+#: Navigation: pages of a crawl and of a category that are looked at, those on which rules are tried, addresses held.
+_MOST_PAGES = 500_000
+_LOOKED_AT = 2_000
+_TRIED_ON = 50
+_REMEMBERED = 200_000
+_LEAST_SHRINKING = 0.3
+#: What is kept of it stands among the fields: as of this kind, by category; each rule, and the share of the addresses.
+NAVIGATION = "@links"
+REACHED = "addresses in ranges"
+_PAGES = "SELECT n, url FROM url WHERE n IN (SELECT n FROM page) ORDER BY n LIMIT ?"
+_COPIES = """
+SELECT round, links FROM link WHERE key BETWEEN ?1 << 20 AND (?1 << 20) + 1048575 ORDER BY key DESC LIMIT 2"""
+_CRAWLED = "SELECT max(round), (SELECT total(count) FROM figure WHERE name = 'answers') FROM round"
 
 _STEPS = """
 SELECT kind, area, round, rules_version, pages, at FROM health ORDER BY kind, area, round, at, rules_version"""
@@ -174,14 +200,12 @@ def measure_health(store: RecordStore, collection: Collection | None = None) -> 
             ),
         )
         for (kind, area, field), found in shares.items()
-        if kind in kinds
+        if kind in kinds or kind == NAVIGATION
     ]
 
 
 def _count_unfound(store: RecordStore, collection: Collection) -> Counter[tuple[str, int, str]]:
     """Leaf pages of described ranges that never had a record, by range, round and version."""
-    from lycosa.missions.records.site_description import is_described, read_description
-
     counts: Counter[tuple[str, int, str]] = Counter()
     settings = _settings_of(collection)
     if not is_described(settings):
@@ -201,7 +225,7 @@ def find_drops(
 ) -> Iterator[FieldDrop]:
     """The fields that are found on fewer pages than before, with examples and, where one is found, a rule."""
     for health in measure_health(store, collection) if measured is None else measured:
-        if not health.has_dropped:
+        if not health.has_dropped or health.kind == NAVIGATION:  # of which `watch_navigation` tells
             continue
         lacking = list(_lacking(store, health))
         examples = tuple(url for url, _ in lacking[:_EXAMPLES])
@@ -277,6 +301,111 @@ def _propose(
     return ProposedRule(rule.rules, len(others), right)
 
 
+class CategoryLinks(Struct):
+    """Where the links of the pages of a category lead: those that lead on, by rules for links or paging."""
+
+    category: Category
+    pages: list[str] = []  # on which the rules are tried
+    counted: int = 0
+    reached: set[str] = set()  # addresses in ranges that links lead to which are followed
+    left_out: dict[str, str] = {}  # those that nothing leads to, each with a page that has it
+    before: int = 0  # addresses in ranges on pages that changed in the last round, as they were
+    now: int = 0
+    matches: dict[str, int] = {}  # by rule, on how many of the pages it finds a link
+
+    @property
+    def reached_share(self) -> float:
+        return len(self.reached) / max(1, len(self.reached) + len(self.left_out))
+
+    @property
+    def has_shrunk(self) -> bool:
+        """Whether the lists lead to fewer addresses than before, by more than chance."""
+        fall = self.before - self.now
+        return fall > _LEAST_SHRINKING * self.before and fall > _DEVIATIONS * sqrt(self.before)
+
+    def tell(self, round_: int) -> Iterator[str]:
+        """A sentence about each thing that keeps a crawl from pages of its ranges."""
+        name, pages = self.category.name, counted(len(self.pages), "page")
+        for rules, setting in ((self.category.links, "links"), (self.category.paging, "paging")):
+            for rule in rules:
+                # Lists of one page have no paging: that is told where something was left out.
+                if not self.matches[rule.source] and (setting == "links" or self.left_out):
+                    yield (
+                        f"{setting} of {name}: {rule.source} finds nothing on any of {pages}. "
+                        f"For example {self.pages[0]}."
+                    )
+        if self.left_out:
+            url, source = next(iter(self.left_out.items()))
+            yield (
+                f"{counted(len(self.left_out), 'address', 'is')} in a range and linked "
+                f"from pages of {name}, and no rule of links or paging takes them. For example {url} on {source}."
+            )
+        if self.has_shrunk:
+            yield (
+                f"Lists of {name} shrank: in round {round_} those that changed lead to "
+                f"{counted(self.now, 'address')} in ranges; before: {self.before:,}."
+            )
+
+
+def measure_navigation(collection: Collection, description: SiteDescription) -> list[CategoryLinks]:
+    """Where the pages of each category lead that has rules for links or paging."""
+    navigation = description.navigation
+    find = lru_cache(maxsize=_REMEMBERED)(navigation.find)
+    found: dict[str, CategoryLinks] = {}
+    last = collection.rounds[-1].round
+    for n, url in collection.rows(_PAGES, [_MOST_PAGES]):
+        area = find(url)
+        if area is None or not area.leads_on or not (category := navigation.category_of(area)).links:
+            continue
+        one = found.setdefault(category.name, CategoryLinks(category))
+        if one.counted >= _LOOKED_AT:
+            continue
+        one.counted += 1
+        if len(one.pages) < _TRIED_ON:
+            one.pages.append(url)
+        copies = [(number, link_codec.unpack(packed)) for number, packed in collection.rows(_COPIES, [n])]
+        wanted = [{row[0] for row in rows if row[2] and find(row[0])} for _, rows in copies]
+        if not copies:
+            continue
+        one.reached |= wanted[0]
+        one.left_out |= {row[0]: url for row in copies[0][1] if not row[2] and find(row[0])}
+        if len(copies) > 1 and copies[0][0] == last > 1:
+            one.now, one.before = one.now + len(wanted[0]), one.before + len(wanted[1])
+    for one in found.values():
+        is_known = partial(_is_known, collection)
+        one.left_out = {url: source for url, source in one.left_out.items() if not is_known(url)}
+        docs = [page.doc for url in one.pages if (page := collection.page(url)) is not None]
+        for rule in (*one.category.links, *one.category.paging):
+            one.matches[rule.source] = sum(any(True for _ in find_hrefs((rule,), doc)) for doc in docs)
+    return list(found.values())
+
+
+def _is_known(collection: Collection, url: str) -> bool:
+    return any(True for _ in collection.rows(schema.FIND_URL, [host_key(urls.host_of(url)), urls.url_id(url)]))
+
+
+def watch_navigation(store: RecordStore, collection: Collection, *, again: bool = False) -> list[str]:
+    """Keep how well links are found, and tell what is wrong with it: once for each state of the crawl, or `again`."""
+    settings, state = _settings_of(collection), repr(list(collection.rows(_CRAWLED)))
+    known = store.connection.execute("SELECT value FROM meta WHERE key = 'navigation'").get
+    if not settings.get("ranges") or (known == state and not again):
+        return []
+    description, last = read_description(settings), collection.rounds[-1].round
+    measured = measure_navigation(collection, description)
+    if not store.connection.readonly("main"):
+        with store.transaction():
+            store.connection.execute("INSERT OR REPLACE INTO meta VALUES ('navigation', ?)", (state,))
+            for one in measured:
+                key = (last, description.version, NAVIGATION, one.category.name)
+                store.connection.execute(
+                    "INSERT OR REPLACE INTO health VALUES (?, ?, ?, ?, ?, ?)", (*key, len(one.pages), clock.now())
+                )
+                shares = one.matches | {REACHED: one.reached_share * len(one.pages)}
+                rows = [(*key, name, share) for name, share in shares.items()]
+                store.connection.executemany("INSERT OR REPLACE INTO field_health VALUES (?, ?, ?, ?, ?, ?)", rows)
+    return [sentence for one in measured for sentence in one.tell(last)]
+
+
 def refresh_and_watch(collection: Collection) -> list[str]:
     """Bring the records database up to date; sentences about fields that are found on fewer pages than before."""
     with open_store(collection, refresh=False) as store:
@@ -290,8 +419,6 @@ def refresh_and_watch(collection: Collection) -> list[str]:
 
 def keep_description(store: RecordStore, collection: Collection) -> None:
     """Keep the rules that the mission has now, so that records tell by which they were found."""
-    from lycosa.missions.records.site_description import is_described, read_description
-
     settings = _settings_of(collection)
     if is_described(settings):
         store.describe(read_description(settings).version, settings)

@@ -10,7 +10,7 @@ from lycosa.errors import LycosaError
 from lycosa.missions.api import FinishedRound
 from lycosa.missions.records.alerts import alert_run as alerts
 from lycosa.missions.records.database import open_store
-from lycosa.missions.records.health import refresh_and_watch
+from lycosa.missions.records.health import refresh_and_watch, watch_navigation
 from lycosa.missions.records.reports import digest_output as digests
 from lycosa.missions.records.stories import refresh_stories
 
@@ -21,6 +21,7 @@ def refresh(collection: Collection) -> list[str]:
     with open_store(collection, refresh=False) as store:
         if not store.connection.readonly("main"):
             refresh_stories(store)
+            sentences += watch_navigation(store, collection)
     return sentences
 
 

@@ -163,11 +163,11 @@ class Navigation:
         if not found.leads_on:
             return own
         known = {link.href: link for link in reversed(doc.links)}
-        hrefs = dict.fromkeys(_find_hrefs((*category.links, *category.paging), doc))
+        hrefs = dict.fromkeys(find_hrefs((*category.links, *category.paging), doc))
         return own + [known.get(href) or Link(href) for href in hrefs]
 
 
-def _find_hrefs(rules: Iterable[Rule], doc: Doc) -> Iterator[str]:
+def find_hrefs(rules: Iterable[Rule], doc: Doc) -> Iterator[str]:
     """The addresses, as written, in the parts of a page that rules find."""
     scope = RuleScope(doc, SourceMap(doc))
     for rule in rules:
@@ -237,6 +237,10 @@ class SiteDescription:
         said = f'the range "{found.name}" takes it: {modes}, category {found.category}'
         if found.is_leaf:
             said += f", schema {self.schema_of(found).name}"
+        category = navigation.category_of(found)
+        for name, rules in (("links", category.links), ("paging", category.paging)) if found.leads_on else ():
+            if rules:
+                said += f", {name} by {' | '.join(rule.source for rule in rules)}"
         return "; ".join((said, *islands))
 
 

@@ -26,13 +26,20 @@ def health(collection: str, drops: bool, form: str | None, output: str) -> None:
     """
     from lycosa.collection.collection import Collection
     from lycosa.missions.records.database.store import open_store
-    from lycosa.missions.records.health import find_drops, measure_health, refresh_and_watch, tell_drops
+    from lycosa.missions.records.health import (
+        find_drops,
+        measure_health,
+        refresh_and_watch,
+        tell_drops,
+        watch_navigation,
+    )
     from lycosa.output.table import write
 
     columns = ("kind", "area", "field", "round", "rules", "pages", "share", "before", "examples", "rule")
     with Collection(collection) as source:
         refresh_and_watch(source)
         with open_store(source) as store, opened(output, form) as (out, chosen):
+            navigation = watch_navigation(store, source, again=True)
             measured = measure_health(store, source)
             drops_found = find_drops(store, source, measured=measured)
             found = {(drop.health.kind, drop.health.area, drop.health.field): drop for drop in drops_found}
@@ -44,7 +51,7 @@ def health(collection: str, drops: bool, form: str | None, output: str) -> None:
                     for step in each.steps
                 )
                 write(rows, columns[:7], out, form=chosen)
-                out.writelines(f"\n{sentence}\n" for sentence in tell_drops(found.values()))
+                out.writelines(f"\n{sentence}\n" for sentence in [*tell_drops(found.values()), *navigation])
                 return
             lines = []
             for each in shown:
