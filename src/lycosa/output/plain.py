@@ -11,6 +11,8 @@ _VERBS = {"is": "are", "was": "were", "has": "have"}
 
 def plural(noun: str) -> str:
     """The noun for several."""
+    if noun == "medium":
+        return "media"
     if noun.endswith(("s", "x", "ch", "sh")):
         return f"{noun}es"
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":

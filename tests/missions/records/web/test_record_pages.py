@@ -61,7 +61,7 @@ def test_what_other_missions_found_stands_on_their_pages(served: Path, tmp_path:
     with serving(served) as client:
         assert client.get(f"{PRESS}/index.json").json["whole"] == 10
         assert {row["kind"] for row in client.get(f"{PRESS}/index.json?sort=changed").json["records"]} == {"article"}
-        assert {each["kind"] for each in client.get(f"{PRESS}/health.json").json["fields"]} == {"article"}
+        assert {each["kind"] for each in client.get(f"{PRESS}/health.json").json["fields"]} == {"@links", "article"}
     with open_store(served / "press") as store:
         refresh_stories(store)
         sql = "SELECT count(*) FROM story_member JOIN record ON record.id = record WHERE quarry = 'geo'"
@@ -150,7 +150,10 @@ def test_stories_tell_their_members_and_what_they_say_together(client: ServeClie
 def test_a_field_that_drops_is_told_with_a_rule(client: ServeClient, served: Path) -> None:
     """The rule is looked for when it is asked for."""
     calm = client.get(f"{SHOP}/health.json").json
-    assert calm["drops"] == 0 and {field["field"] for field in calm["fields"]} == {"number", "name", "price", "stock"}
+    fields = {field["field"] for field in calm["fields"] if field["kind"] == "product"}
+    assert calm["drops"] == 0 and fields == {"number", "name", "price", "stock"}
+    navigation = {field["field"]: field["share"] for field in calm["fields"] if field["kind"] == "@links"}
+    assert navigation == {"css:li a": 1.0, "addresses in ranges": 1.0}
     mission = served / "shop.toml"
     mission.write_text(mission.read_text().replace('rule = "css:.stock"', 'rule = "css:.nothing"'))
     run("extract", str(mission), "--collection", str(served / "shop"))

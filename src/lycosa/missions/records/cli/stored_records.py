@@ -27,6 +27,7 @@ def health(collection: str, drops: bool, form: str | None, output: str) -> None:
     from lycosa.collection.collection import Collection
     from lycosa.missions.records.database.store import open_store
     from lycosa.missions.records.health import (
+        FieldHealth,
         find_drops,
         measure_health,
         refresh_and_watch,
@@ -44,6 +45,14 @@ def health(collection: str, drops: bool, form: str | None, output: str) -> None:
             drops_found = find_drops(store, source, measured=measured)
             found = {(drop.health.kind, drop.health.area, drop.health.field): drop for drop in drops_found}
             shown = [each for each in measured if not drops or each.has_dropped]
+
+            def tell(each: FieldHealth) -> tuple[float | None, str | None, str | None]:
+                """What a drop adds to the last step: the share before, pages without the field, a rule."""
+                if (drop := found.get((each.kind, each.area, each.field))) is None:
+                    return (None, None, None)
+                rule = " | ".join(drop.proposal.rules) if drop.proposal else None
+                return round(each.base or 0.0, 4), " ".join(drop.examples), rule
+
             if chosen == "table":
                 rows = (
                     (each.kind, each.area, each.field, step.round, step.rules_version, step.pages, f"{step.share:.1%}")
@@ -53,26 +62,21 @@ def health(collection: str, drops: bool, form: str | None, output: str) -> None:
                 write(rows, columns[:7], out, form=chosen)
                 out.writelines(f"\n{sentence}\n" for sentence in [*tell_drops(found.values()), *navigation])
                 return
-            lines = []
-            for each in shown:
-                drop = found.get((each.kind, each.area, each.field))
-                for step in each.steps:
-                    last = drop is not None and step is each.steps[-1]
-                    rule = " | ".join(drop.proposal.rules) if last and drop and drop.proposal else None
-                    lines.append(
-                        (
-                            each.kind,
-                            each.area,
-                            each.field,
-                            step.round,
-                            step.rules_version,
-                            step.pages,
-                            round(step.share, 4),
-                            round(each.base or 0.0, 4) if last else None,
-                            " ".join(drop.examples) if last and drop else None,
-                            rule,
-                        )
-                    )
+            lines = [
+                (
+                    each.kind,
+                    each.area,
+                    each.field,
+                    step.round,
+                    step.rules_version,
+                    step.pages,
+                    round(step.share, 4),
+                    *more,
+                )
+                for each in shown
+                for step in each.steps
+                for more in [tell(each) if step is each.steps[-1] else (None, None, None)]
+            ]
             write(lines, columns, out, form=chosen)
 
 

@@ -9,6 +9,7 @@ import click
 from lycosa.config.command_options import collection_option, format_option, output_option, raw_option
 from lycosa.errors import UsageError
 from lycosa.output.destination import check_ending, report_written, write_parts
+from lycosa.output.plain import counted
 
 
 @click.command(short_help="List what several media tell alike.")
@@ -93,6 +94,4 @@ def impact(query: tuple[str, ...], collection: str, output: str) -> None:
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
     else:
         write_parts(output, [msgspec.json.format(msgspec.json.encode(found), indent=2), b"\n"])
-    articles = "1 article" if found.articles == 1 else f"{found.articles:,} articles"
-    media = "1 medium" if found.media == 1 else f"{found.media:,} media"
-    report_written(output, f"{articles} in {media}")
+    report_written(output, f"{counted(found.articles, 'article')} in {counted(found.media, 'medium')}")

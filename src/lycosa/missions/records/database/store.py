@@ -37,9 +37,8 @@ _COLUMNS = (
     "id, kind, url, host, key, category, range, data, number, first_at, changed_at, fetched_at, warc, offset, "
     "rules_version, quarry, gone"
 )
-_VERSIONS = """
-SELECT id, number, what, cause, at, round, data, fetched_at, warc, offset, rules_version, source
-FROM version WHERE record = ? ORDER BY number"""
+_VERSION_COLUMNS = "id, number, what, cause, at, round, data, fetched_at, warc, offset, rules_version, source"
+_VERSIONS = f"SELECT {_VERSION_COLUMNS} FROM version WHERE record = ? ORDER BY number"
 #: A change with the data before it: that of the version with data that came before.
 _CHANGES = f"""
 SELECT version.id AS change, version.what, version.cause, version.at, version.round, version.data AS after,
@@ -270,21 +269,9 @@ def list_histories(collection: Collection, url: str) -> Iterator[RecordHistory]:
 
 
 def _version(row: Sequence[Any]) -> RecordVersion:
-    number, place, what, cause, at, round_, data, fetched_at, warc, offset, rules_version, source = row
-    return RecordVersion(
-        id=number,
-        number=place,
-        what=what,
-        cause=cause,
-        at=at,
-        round=round_,
-        data=None if data is None else _decode(data),
-        fetched_at=fetched_at,
-        warc=warc,
-        offset=offset,
-        rules_version=rules_version,
-        source=source,
-    )
+    found = dict(zip(_VERSION_COLUMNS.split(", "), row, strict=True))
+    data = found.pop("data")
+    return RecordVersion(data=None if data is None else _decode(data), **found)
 
 
 def _rules_of(tables: Mapping[str, Any], kind: str, category: str, data: Mapping[str, Any]) -> dict[str, str]:

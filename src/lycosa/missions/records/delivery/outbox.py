@@ -247,6 +247,8 @@ class _Run:
         return delivery
 
 
+_COLUMNS = ("number", "key", "channel", "to", "subject", "text", "html", "payload", "state", "queued_at", "tries",
+            "due_at", "ended_at", "reason")  # fmt: skip
 _SELECT = (
     "SELECT id, key, channel, receiver, subject, text, html, payload, state, queued_at, tries, due_at, ended_at, reason"
     " FROM delivery_message"
@@ -254,28 +256,10 @@ _SELECT = (
 
 
 def _read(row: tuple[Any, ...]) -> QueuedMessage:
-    number, key, channel, receiver, subject, text, html, payload, state, queued_at, tries, due_at, ended_at, reason = (
-        row
-    )
-    message = Message(
-        key=key,
-        channel=channel,
-        to=receiver,
-        subject=subject,
-        text=text,
-        html=html,
-        payload=msgspec.json.decode(payload),
-    )
-    return QueuedMessage(
-        number=number,
-        message=message,
-        state=state,
-        queued_at=queued_at,
-        tries=tries,
-        due_at=due_at,
-        ended_at=ended_at,
-        reason=reason,
-    )
+    found = dict(zip(_COLUMNS, row, strict=True))
+    found["payload"] = msgspec.json.decode(found["payload"])
+    message = Message(**{name: found.pop(name) for name in Message.__struct_fields__})
+    return QueuedMessage(message=message, **found)
 
 
 def _storable(text: str) -> str:

@@ -8,6 +8,7 @@ in the collection.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -173,6 +174,11 @@ def share_terms(record: StoredRecord, other: StoredRecord, frequencies: FeatureF
         for weight, number in _without_parts(ranked, mine)[:_MOST_SHARED]
         if weight > 0
     )
+
+
+def write_day(seconds: float) -> str:
+    """The day of a time, also of one before 1970."""
+    return (datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)).date().isoformat()
 
 
 def title_of(records: Sequence[StoredRecord]) -> str:

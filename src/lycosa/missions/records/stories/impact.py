@@ -22,6 +22,7 @@ from lycosa.missions.records.stories.catalogue import (
     list_stories,
     read_story,
     story_of,
+    write_day,
 )
 from lycosa.missions.records.stories.features import read_features
 from lycosa.output.charts import Bar, draw_bars, draw_histogram
@@ -146,7 +147,7 @@ def _articles(story: Story) -> Iterator[ImpactArticle]:
             url=record.url,
             host=record.host,
             title=" ".join(roles.title.split())[:300],
-            published=_day(published),
+            published=write_day(published),
             language=_language(roles),
             section=" ".join(roles.section.split())[:100],
             words=len(roles.text.split()),
@@ -164,11 +165,6 @@ def _source(verdict: CopyVerdict, hosts: dict[int, str]) -> str:
 
 def _language(roles: Roles) -> str:
     return roles.language or read_features(roles).language
-
-
-def _day(seconds: float) -> str:
-    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
-    return moment.date().isoformat()
 
 
 def _count_media(members: Sequence[ImpactArticle]) -> Iterator[MediumImpact]:
@@ -236,12 +232,8 @@ _ROWS = 1_000
 def write_impact(impact: Impact) -> Iterable[str]:
     """The page, piece by piece."""
     span = impact.first if impact.first == impact.last else f"{impact.first} to {impact.last}"
-    subtitle = f"{counted(impact.articles, 'article')} in {_media(impact.media)}, {span}. Made by lycosa."
+    subtitle = f"{counted(impact.articles, 'article')} in {counted(impact.media, 'medium')}, {span}. Made by lycosa."
     return write_page(f"Impact: {impact.title[:200]}", subtitle, _sections(impact))
-
-
-def _media(number: int) -> str:
-    return "1 medium" if number == 1 else f"{number:,} media"
 
 
 def _sections(impact: Impact) -> Iterator[Section]:

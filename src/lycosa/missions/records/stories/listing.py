@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
 from collections.abc import Iterator
 
@@ -18,6 +17,7 @@ from lycosa.missions.records.stories.catalogue import (
     find_copies,
     read_story,
     stories,
+    write_day,
 )
 from lycosa.output.destination import opened
 from lycosa.output.plain import counted, printable
@@ -59,7 +59,7 @@ def write_stories(
 def _rows(store: RecordStore, *, since: float, least_hosts: int) -> Iterator[tuple[Value, ...]]:
     for found in stories(store, since=since, least_hosts=least_hosts):
         media = ", ".join(found.hosts[:10]) + (" …" if len(found.hosts) > 10 else "")
-        first, last = _day(found.first_at), _day(found.last_at)
+        first, last = write_day(found.first_at), write_day(found.last_at)
         yield (found.id, len(found.records), len(found.hosts), first, last, found.title, media)
 
 
@@ -84,7 +84,7 @@ def _member_rows(reasons: list[MemberReason], copies: dict[int, CopyVerdict]) ->
         title = str(record.data.get("title") or "")
         yield (
             record.id,
-            _day(reason.published_at),
+            write_day(reason.published_at),
             record.host,
             title,
             record.url,
@@ -101,7 +101,7 @@ def _story_lines(story: Story, reasons: list[MemberReason], copies: dict[int, Co
     yield f"Story {story.id}: {story.title}"
     yield (
         f"  {counted(len(story.records), 'record')} on {counted(len(story.hosts), 'host')}, "
-        f"{_day(story.first_at)} to {_day(story.last_at)}"
+        f"{write_day(story.first_at)} to {write_day(story.last_at)}"
     )
     if story.terms:
         yield f"  about {', '.join(story.terms)}"
@@ -110,7 +110,7 @@ def _story_lines(story: Story, reasons: list[MemberReason], copies: dict[int, Co
         copied = copies[reason.record.id]
         agency = f", names {copied.agency}" if copied.agency else ""
         gone = ", gone" if reason.record.gone else ""
-        yield f"  {_day(reason.published_at)}  {reason.record.url}"
+        yield f"  {write_day(reason.published_at)}  {reason.record.url}"
         if reason.record.data.get("text"):
             yield f"              {copied.said}{agency}{gone}"
         yield f"              {reason.sentence}"
@@ -136,8 +136,3 @@ def _short(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     text = " ".join(text.split())
     return text if len(text) <= 100 else text[:99] + "…"
-
-
-def _day(seconds: float) -> str:
-    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
-    return moment.date().isoformat()

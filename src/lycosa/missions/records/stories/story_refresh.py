@@ -367,12 +367,6 @@ def _tell(membership: Membership) -> str:
     likeness = membership.likeness
     if likeness is None:
         return "{}"
-    reason = StoryReason(
-        score=round(likeness.score, 3),
-        words=round(likeness.words, 3),
-        names=round(likeness.names, 3),
-        shared_names=likeness.shared_names,
-        copied=round(likeness.copied, 3),
-        days=likeness.days,
-    )
+    measures = ("score", "words", "names", "shared_names", "copied", "days")
+    reason = StoryReason(**{name: round(getattr(likeness, name), 3) for name in measures})
     return _encode(reason).decode()

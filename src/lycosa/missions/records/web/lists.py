@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,8 @@ from lycosa.lists.table_query import Bound, TableQuery, join_conditions
 from lycosa.missions.records.alerts.alert_log import AlertItem
 from lycosa.missions.records.database import RecordStore
 from lycosa.missions.records.delivery.outbox import hide_secrets
-from lycosa.missions.records.stories.catalogue import MEMBERS
-from lycosa.missions.records.stories.catalogue import title_of as title_of_story
+from lycosa.missions.records.field_roles import name_record
+from lycosa.missions.records.stories.catalogue import MEMBERS, title_of
 from lycosa.missions.records.stories.story_refresh import TABLES as STORY_TABLES
 from lycosa.missions.records.web.current_store import has_lists, has_table, match_words, shown_store
 from lycosa.missions.records.web.reader_pages import tell_watched
@@ -227,7 +227,7 @@ class RecordQuery(TableQuery):
                         for name in columns
                     ]
                 )
-                entries.append({"id": number, **entry, "is_gone": gone, "title": title_of(data)})
+                entries.append({"id": number, **entry, "is_gone": gone, "title": name_record(data)})
         return rows, entries
 
 
@@ -235,16 +235,6 @@ def _prepare_records(store: RecordStore) -> None:
     has_lists(store)
     store.connection.execute("CREATE TEMP TABLE own_kind (kind TEXT PRIMARY KEY) WITHOUT ROWID")
     store.connection.executemany("INSERT INTO own_kind VALUES (?)", [(kind,) for kind in store.own_kinds()])
-
-
-def title_of(data: Mapping[str, Any]) -> str:
-    """What a record is called: its title, or the first text that it has."""
-    from lycosa.missions.records.field_roles import read_roles
-
-    if title := " ".join(read_roles(dict(data)).title.split()):
-        return title[:300]
-    texts = (value for name, value in data.items() if isinstance(value, str) and not name.startswith("@"))
-    return next((" ".join(text.split())[:300] for text in texts if text.strip()), "")
 
 
 def show_value(value: Any, most: int = _CELL) -> str:
@@ -296,7 +286,7 @@ class StoryQuery(TableQuery):
         for entry in entries:
             found = [store.record(record) for record, _ in list(store.rows(MEMBERS, (entry["id"], 3)))]
             records = [record for record in found if record is not None]
-            entry["title"] = title_of_story(records) if records else ""
+            entry["title"] = title_of(records) if records else ""
             entry["media"] = [host for (host,) in store.rows(hosts, (entry["id"], _NAMED_HOSTS))]
         return entries
 

@@ -13,12 +13,13 @@ from lycosa.errors import LycosaError
 from lycosa.missions.records.alerts.difference import Part, diff_values
 from lycosa.missions.records.database import RecordStore, StoredRecord
 from lycosa.missions.records.database.model import RecordFacts, RecordVersion, compare_fields
+from lycosa.missions.records.field_roles import name_record
 from lycosa.missions.records.schema import FoundRecord
 from lycosa.missions.records.settings import RecordsSettings
 from lycosa.missions.records.site_description import is_described, read_description
 from lycosa.missions.records.stories.catalogue import story_of
 from lycosa.missions.records.web.current_store import has_table, shown_store
-from lycosa.missions.records.web.lists import show_value, title_of
+from lycosa.missions.records.web.lists import show_value
 from lycosa.missions.web import NotFound
 from lycosa.parse import charset
 
@@ -92,7 +93,7 @@ def describe_record(collection: Collection, number: str) -> RecordDetail:
         places = _find_places(collection, record)
         return RecordDetail(
             **{name: getattr(record, name) for name in RecordFacts.__struct_fields__},
-            title=title_of(record.data),
+            title=name_record(record.data),
             is_gone=record.gone,
             story=_story(store, record),
             fields=tuple(

@@ -7,10 +7,11 @@ from typing import Any
 from msgspec import Struct
 
 from lycosa.collection.collection import Collection
+from lycosa.missions.records.field_roles import name_record
 from lycosa.missions.records.stories.catalogue import complete, explain_story, find_copies, read_story
 from lycosa.missions.records.stories.impact import Impact, measure_impact
 from lycosa.missions.records.web.current_store import shown_store
-from lycosa.missions.records.web.lists import show_value, title_of
+from lycosa.missions.records.web.lists import show_value
 from lycosa.missions.web import NotFound
 
 _MEMBERS = 200
@@ -63,7 +64,7 @@ def show_story(collection: Collection, number: str) -> ShownStory:
         members = tuple(
             StoryMember(
                 record=reason.record.id,
-                title=title_of(reason.record.data),
+                title=name_record(reason.record.data),
                 url=reason.record.url,
                 host=reason.record.host,
                 published_at=reason.published_at,
