@@ -89,20 +89,6 @@ def walk_items(items: list[StructuredItem], *, without: frozenset[str] = frozens
                 todo += (value for value in reversed(values) if isinstance(value, StructuredItem))
 
 
-def select_values(items: list[StructuredItem], path: str) -> list[str]:
-    """The texts at a path such as `Recipe/author/name` or `opengraph/og:title`.
-
-    The first part is a type or a syntax, `*` any thing; the others are properties.
-    """
-    kind, *names = path.split("/")
-    here: list[str | StructuredItem] = [
-        e for e in walk_items(items) if kind in ("*", e.syntax) or kind.lower() in map(str.lower, e.types)
-    ]
-    for name in names:
-        here = [value for e in here if isinstance(e, StructuredItem) for value in e.properties.get(name, ())]
-    return [text for value in here[:_MAX_ITEMS] if (text := _name(value))]
-
-
 def load_json_ld(tree: Document) -> list[Any]:
     """The JSON of each script that holds JSON-LD, mended where people write it wrong."""
     found = []

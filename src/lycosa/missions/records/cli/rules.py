@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 import msgspec
@@ -41,6 +41,13 @@ class TriedPage(NamedTuple):
     def is_address(self) -> bool:
         """Whether it is looked for in the collection or on the network, and not among files."""
         return "://" in self.name and urls.normalise(self.name) is not None
+
+
+class _ListLine(msgspec.Struct):
+    """A line of a list of pages."""
+
+    page: Annotated[str, msgspec.Meta(min_length=1)]
+    url: str | None = None
 
 
 class TriedSchemas(NamedTuple):
@@ -158,15 +165,12 @@ def _read_list(name: str) -> Iterator[TriedPage]:
                 if not line.strip():
                     continue
                 try:
-                    entry = msgspec.json.decode(line)
+                    entry = msgspec.json.decode(line, type=_ListLine)
                 except msgspec.DecodeError:
-                    entry = None
-                page = entry.get("page") if isinstance(entry, dict) else None
-                address = entry.get("url") or "" if isinstance(entry, dict) else None
-                if not isinstance(page, str) or not isinstance(address, str) or not page:
-                    raise UsageError(f'{name}, line {number}: found no page; allowed: {{"page": FILE, "url": URL}}.')
-                path = Path(page)
-                yield TriedPage(page, path if path.exists() else Path(name).parent / page, address)
+                    said = f'{name}, line {number}: found no page; allowed: {{"page": FILE, "url": URL}}.'
+                    raise UsageError(said) from None
+                path = Path(entry.page)
+                yield TriedPage(entry.page, path if path.exists() else Path(name).parent / path, entry.url or "")
     except OSError as error:
         raise UsageError(f"{name}: {error.strerror or error}.") from None
 
