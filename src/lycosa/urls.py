@@ -160,7 +160,7 @@ def origin_of(url: str) -> str:
 def file_name(url: str) -> str:
     """The file name that patterns are tried against: `index.html` when the path ends in / or has no extension."""
     path = url[:mark] if (mark := url.find("?")) >= 0 else url
-    name = path[path.rfind("/") + 1 :]
+    name = path[path.rfind("/") + 1 :].partition(";")[0]  # behind it are parameters
     return name if 0 < name.rfind(".") < len(name) - 1 else INDEX
 
 

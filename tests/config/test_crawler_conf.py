@@ -211,3 +211,32 @@ def test_long_lines_end_at_once(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(UsageError, match="nested too deeply"):
             load(path)
+
+
+def test_the_words_of_the_original_are_understood(tmp_path: Path) -> None:
+    """The screen as a log, names of scopes and orders as people write them, further keys; a period asks every page."""
+    text = """
+        scope = "PathScope"; traversal-algorithm = "Breadth First Search"; log-file = "Screen"; period = 72;
+        max-time = 2h; max-depth = 4; delay = 2.5; contact = "me@example.org";
+    """
+    mission = load(write(tmp_path, text)).mission
+    assert (mission.scope, mission.order, mission.log.file) == ("path", "bfs", "-")
+    assert (mission.recrawl.period_h, mission.recrawl.adapt) == (72, False)
+    assert (mission.limits.time_s, mission.limits.depth, mission.fetch.delay_s) == (7200, 4, 2.5)
+    assert mission.agent.contact == "me@example.org"
+
+
+@pytest.mark.parametrize("behind", ["scope = host-scope;", "</crawler-options>", 'Reject-list = { "x" };'])
+def test_an_open_brace_is_told_where_it_stands(tmp_path: Path, behind: str) -> None:
+    """Not where the next key is found, many lines later."""
+    file = write(tmp_path, f'max-page-number = 5;\naccept-list = {{\n  ".*a",\n  ".*b",\n\n{behind}\n')
+    with pytest.raises(UsageError, match=r"Crawler.conf:2: the list that begins here with \{ is not ended by \}"):
+        load(file)
+
+
+def test_the_advice_for_a_pattern_of_files_is_right(tmp_path: Path) -> None:
+    """A star on both sides stands for anything there: the pattern does not refuse every name with a dot."""
+    with pytest.raises(UsageError, match=r"write \.\*tmp\.\*$"):
+        load(write(tmp_path, 'reject-list = { "*tmp*" };'))
+    with pytest.raises(UsageError, match=r"write \.\*\\\.html$"):
+        load(write(tmp_path, 'accept-list = { "*.html" };'))

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.crawl_runs import command, crawl
+from support.loopback import Reply, Web, html
 
 from lycosa.errors import CollectionError, UsageError
 from lycosa.export.files import IndexEntry, date_of, format_entry, read_index, write_index
@@ -141,3 +148,34 @@ def test_dates_are_iso_8601_or_missing(header: str, date: str) -> None:
 def test_no_date_raises(header: str) -> None:
     """Whatever a server sends, the answer is a date or nothing."""
     assert date_of(header) == "" or date_of(header).endswith("Z")
+
+
+def test_links_lead_to_entries(web: Web, tmp_path: Path) -> None:
+    """A link that was redirected stands for where it led; one that robots.txt forbids is not listed as accepted."""
+    web["a.test/robots.txt"] = Reply(b"User-agent: *\nDisallow: /private")
+    web["a.test/"] = html("/old", "/private", "/new")
+    web["a.test/old"] = Reply(status=301, headers={"Location": "/older"})
+    web["a.test/older"] = Reply(status=302, headers={"Location": "/new"})
+    web["a.test/new"] = html(text="here it is")
+    crawl(web, tmp_path / "c", "http://a.test/", "--index", str(tmp_path / "index.txt"))
+    entries = {entry.url: entry.links for entry in read_index(tmp_path / "index.txt")}
+    assert entries["http://a.test/"] == [("http://a.test/new", "to /old"), ("http://a.test/new", "to /new")]
+
+
+def test_a_crawl_that_is_interrupted_says_how_mirror_and_index_are_written(web: Web, tmp_path: Path) -> None:
+    """The commands are those that write them."""
+    folder, index = tmp_path / "c", tmp_path / "index.txt"
+    web["a.test/"] = html("/slow")
+    web["a.test/slow"] = Reply(b"", delay_s=5)
+    words = command(web, folder, "http://a.test/", "--index", str(index), "--mirror", str(tmp_path / "m"))
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        while "a.test/slow" not in web.paths() and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[0]
+    assert process.returncode == 130
+    assert f"The mirror is not written: lycosa export mirror -c {folder} -o {tmp_path / 'm'} does it." in said
+    told = re.search(r"lycosa (export index .*) does it", said)
+    assert told is not None
+    subprocess.run([sys.executable, "-m", "lycosa", *told[1].split()], check=True, timeout=60)
+    assert "http://a.test/" in [entry.url for entry in read_index(index)]

@@ -184,6 +184,11 @@ def _finish_round(
             click.echo("\n".join(printable(line) for line in report.text.splitlines()), err=output == "-")
     if ended_well and (mission.keep.mirror or mission.keep.index):
         code = _write_exports(mission, quiet=quiet)
+    elif (mission.keep.mirror or mission.keep.index) and not quiet:
+        for kind, place in (("mirror", mission.keep.mirror), ("index", mission.keep.index)):
+            if place:
+                words = f"lycosa export {kind} -c {mission.keep.collection} -o {place}"
+                click.echo(f"The {kind} is not written: {words} does it.", err=output == "-")
     if ended_well and output:
         _write_list(mission, output)
     if ended_well:

@@ -8,9 +8,9 @@ settings.
     starting-points = { "http://www.example.org/", };   # a list may span lines
     scope = domain-scope;
 
-In `Crawler.conf` sections only group: a key means the same in each. Two keys mean more than one setting: `repository`
+In `Crawler.conf` sections only group: a key means the same in each. Some keys mean more than one setting: `repository`
 is the mirror's folder, with `index.txt` and the collection (`.lycosa`) in it; `threads` is the number of downloads at a
-time in all, hence one worker.
+time in all, hence one worker; after a `period` every page is asked again.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ KEYS: dict[str, Path] = {
     "log-level": ("log", "level"),
     "period": ("recrawl", "period_h"),
     "threads": ("fetch", "connections"),
+    "max-time": ("limits", "time_s"),
+    "max-depth": ("limits", "depth"),
+    "delay": ("fetch", "delay_s"),
+    "contact": ("agent", "contact"),
 }
 _LISTS = ("starting-points", "accept-list", "reject-list")
 
@@ -58,6 +62,7 @@ _KEY = re.compile(r"[^\s=;{}\"<>,#]+")
 #: A string ends on its own line; a backslash in it stays, because patterns are full of them, but \" does not end it.
 _STRING = re.compile(r"\"((?>(?:[^\"\\\n]++|\\[^\n])*))\"|'([^'\n]*)'")
 _BARE = re.compile(r'[^;\n#"]*')
+_ASSIGNMENT = re.compile(rf"(?i)(?:{'|'.join(KEYS)})\s*=")
 _BARE_ITEM = re.compile(r'[^,;}\n#"]+')
 #: An assignment that ends in ; or opens a brace that it does not close on its line: TOML has neither.
 _UNLIKE_TOML = re.compile(r"""[^="'#]*+=\s*+(?:(?:"[^"]*+"|'[^']*+'|\{[^}]*+\}|[^"'#;{]*+)\s*+;|\{[^}]*+$)""")
@@ -150,6 +155,10 @@ def _given(name: str, line: int, items: list[tuple[str, int]], source: str) -> I
     text = items[0][0]
     if name == "repository" and not text:
         return
+    if name == "log-file" and text.lower() == "screen":
+        text = "-"
+    if name == "period":
+        yield GivenValue(("recrawl", "adapt"), False, source, line, name=name)
     yield GivenValue(path, text, source, line, name=name, is_text=True)
     if name == "repository":
         yield GivenValue(("keep", "index"), os.path.join(text, "index.txt"), source, line, name=name)
@@ -209,6 +218,8 @@ def _read_list(cursor: _Cursor) -> list[tuple[str, int]]:
             cursor.at += 1
             separate = True
             continue
+        if mark == "<" or _ASSIGNMENT.match(cursor.text, cursor.at):
+            raise _Malformed(began, f"the list that begins here with {{ is not ended by }} before {cursor.shown()}")
         if not separate:
             raise _Malformed(cursor.line, f'found {cursor.shown()} without a comma before it; allowed: {{ "a", "b" }}')
         separate = False

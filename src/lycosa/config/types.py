@@ -137,7 +137,9 @@ class ChoiceType(SettingType, frozen=True):
 
     def validate(self, value: object) -> str:
         word = value.strip().lower() if isinstance(value, str) else ""
-        word = self.aliases.get(word, word)
+        squeezed = re.sub(r"[\s_-]+", "", word)  # "PathScope", "Breadth First Search"
+        names = (name for name in self.aliases if squeezed in (name.replace("-", ""), name.replace("-", "") + "search"))
+        word = next((self.aliases[name] for name in names), word)
         if word not in self.choices:
             words = [*self.choices, *self.aliases]
             meant = nearest(word, words) if word else ""

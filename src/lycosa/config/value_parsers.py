@@ -268,7 +268,8 @@ def _in_ascii(host: str) -> str:
 
 def _pattern_hint(text: str) -> str:
     if text.startswith("*"):
-        return rf"; for file names that end so write {'.' + text.replace('.', chr(92) + '.')}"
+        found = "that hold this" if text.endswith("*") else "that end so"
+        return f"; for file names {found} write {text.replace('.', chr(92) + '.').replace('*', '.*')}"
     if re.search(r"\(\?<?[=!]|\\[1-9]", text):
         return "; there is no look-around and no back-reference, because they can take exponential time"
     return ""

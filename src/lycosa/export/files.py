@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from io import RawIOBase
@@ -34,6 +34,7 @@ from lycosa.disk import make_fault
 from lycosa.errors import CollectionError
 from lycosa.export.mirror import MirrorCount, path_of, type_of, write_mirror
 from lycosa.export.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
+from lycosa.model import State
 from lycosa.output.atomic_file import whole_file
 from lycosa.output.plain import counted
 from lycosa.version import __version__
@@ -182,9 +183,27 @@ def export_mirror(collection: Collection, folder: Path, wanted: RowFilter = EVER
     return write_mirror(streams, folder)
 
 
+#: Where links lead that do not lead to an entry of their own: elsewhere, or nowhere, as robots.txt forbids it.
+_ONWARD = f"""
+SELECT url, iif(state = {State.REJECTED:d}, '', redirect) FROM url
+WHERE state IN ({State.MOVED:d}, {State.MOVED_FOR_GOOD:d}) AND redirect <> ''
+OR state = {State.REJECTED:d} AND reason = 'robots'"""
+_HOPS = 20
+
+
+def _follow(onward: Mapping[str, str], url: str) -> str:
+    """The address that a link leads to in the end; empty: nowhere."""
+    for _ in range(_HOPS):
+        if (there := onward.get(url)) is None:
+            break
+        url = there
+    return url
+
+
 def export_index(collection: Collection, to: Path | TextIO, wanted: RowFilter = EVERYTHING) -> int:
     """Write one entry per page with its accepted links; returns how many pages there are."""
     pages = collection.pages(host=wanted.host, mime=wanted.mime, round=wanted.round)
+    onward: dict[str, str] = dict(collection.rows(_ONWARD))
     entries = (
         IndexEntry(
             url=page.url,
@@ -194,7 +213,7 @@ def export_index(collection: Collection, to: Path | TextIO, wanted: RowFilter = 
             type=type_of(page.mime, page.url).strip("-"),
             last_modified=date_of(page.last_modified),
             server_date=date_of(page.server_date),
-            links=[(link.url, link.text) for link in page.links if link.accepted],
+            links=[(end, link.text) for link in page.links if link.accepted and (end := _follow(onward, link.url))],
         )
         for page in pages
     )

@@ -197,3 +197,21 @@ def test_the_three_orders_differ_in_the_score_alone() -> None:
     assert score_of("dfs", depth=1, sequence=9, link_score=0.1) > score_of("dfs", depth=9, sequence=8, link_score=0.9)
     assert score_of("dfs", depth=1, sequence=9, link_score=0.1) == score_of("dfs", depth=1, sequence=9, link_score=0.2)
     assert score_of("best", depth=9, sequence=1, link_score=0.9) > score_of("best", depth=1, sequence=9, link_score=0.1)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "url"),
+    [
+        ("/νέα/.*", "http://www.sample.com/%CE%BD%CE%AD%CE%B1/1.html"),
+        (r"^νέο.*\.html$", "http://www.sample.com/a/%CE%BD%CE%AD%CE%BF-2.html"),
+        (r"//παράδειγμα\.δοκιμή/", "http://xn--hxajbheg2az3al.xn--jxalpdlp/a.html"),
+        (r".*\.html$", "http://www.sample.com/a/page.html;jsessionid=12AB"),
+        (r"%CE%BD", "http://www.sample.com/%CE%BD.html"),
+    ],
+)
+def test_patterns_match_addresses_as_people_read_them(pattern: str, url: str) -> None:
+    """Other alphabets in paths and hosts; parameters of a path are no part of the file's name."""
+    accepting = Rules(Mission(scope="free", accept=(pattern,)), [SEED])
+    assert accepting.judge(url, depth=1, host="").ok
+    assert not accepting.judge("http://www.sample.com/other.pdf", depth=1, host="").ok
+    assert Rules(Mission(scope="free", reject=(pattern,)), [SEED]).judge(url, depth=1, host="").reason == "reject-list"

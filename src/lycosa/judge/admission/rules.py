@@ -13,7 +13,9 @@ seed there opens, or `ports = "any"`. Below a host of the seeds, the usual ports
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Literal, Protocol
+from urllib.parse import unquote
 
 import re2
 
@@ -136,6 +138,19 @@ class Scope:
                 return host[dot + 1 :]
             dot = host.find(".", dot + 1)
         return ""
+
+
+def _texts(url: str) -> tuple[bytes, ...]:
+    """What patterns are tried against: the address and its file name, both also as people read them."""
+    texts = url.encode(), file_name(url).encode()
+    if "%" not in url and "xn--" not in url:
+        return texts
+    readable = unquote(url)
+    if "xn--" in url:
+        with suppress(UnicodeError):
+            host = host_of(url)
+            readable = readable.replace(host, host.encode().decode("idna"), 1)
+    return *texts, readable.encode(), file_name(readable).encode()
 
 
 def _port(url: str) -> str:
@@ -314,7 +329,7 @@ class Rules:
         if not verdict.ok:
             return verdict
         if self.reject is not None or self.accept is not None:
-            texts = url.encode(), file_name(url).encode()
+            texts = _texts(url)
             if self.reject is not None and self.reject.find(*texts) is not None:
                 return self._judge_reject(texts)
             if self.accept is not None and self.accept.find(*texts) is None:
@@ -334,7 +349,7 @@ class Rules:
                 ("seed", Verdict(True, "", "seeds are always visited")),
                 *self._explain_range(url, seed=True),
             ]
-        texts = url.encode(), file_name(url).encode()
+        texts = _texts(url)
         rows += [
             ("length", self._judge_length(url)),
             ("scope", self.scope.admits(url, host)),
@@ -363,7 +378,7 @@ class Rules:
             ok, "" if ok else "length", f"{len(url)} characters; traps.url_length = {self._length or 'none'}"
         )
 
-    def _judge_reject(self, texts: tuple[bytes, bytes]) -> Verdict:
+    def _judge_reject(self, texts: tuple[bytes, ...]) -> Verdict:
         if self.reject is None:
             return Verdict(True, "", "the reject list is empty")
         pattern = self.reject.find(*texts)
@@ -371,7 +386,7 @@ class Rules:
             return Verdict(False, "reject-list", f"the pattern {pattern!r} of the reject list matches")
         return Verdict(True, "", f"none of the {len(self.reject.patterns)} patterns of the reject list matches")
 
-    def _judge_accept(self, texts: tuple[bytes, bytes]) -> Verdict:
+    def _judge_accept(self, texts: tuple[bytes, ...]) -> Verdict:
         if self.accept is None:
             return Verdict(True, "", "the accept list is empty: it accepts everything")
         pattern = self.accept.find(*texts)
