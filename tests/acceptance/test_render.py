@@ -436,7 +436,7 @@ def test_without_a_browser_pages_are_kept_and_it_is_said(web: Web, tmp_path: Pat
     said = crawl(web, tmp_path / "c", "http://n.test/", "--set", "render.browser=/nowhere/chromium")
     assert said.count("empty until scripts run") == 1
     assert fates(tmp_path / "c") == {"n.test/": "fetched needs-browser"}
-    said = crawl(web, tmp_path / "c", "http://n.test/")  # it was installed meanwhile
+    said = crawl(web, tmp_path / "c", "http://n.test/", "--set", "render.browser=")  # it was installed meanwhile
     assert "for want of it, 1 page is fetched again" in said
     assert fates(tmp_path / "c") == {"n.test/": "fetched rendered", "n.test/found": "gone http-404"}
     said = crawl(web, tmp_path / "e", "http://n.test/", "--set", "render.browser=/bin/false")

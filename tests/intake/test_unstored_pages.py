@@ -291,10 +291,10 @@ def test_lines_that_were_not_committed_are_taken_in(web: Web, tmp_path: Path) ->
     options = ("http://a.test/", *quarry(tmp_path), *ONLY, "--workers", "1", "--per-host", "1")
     crawl(web, folder, *options, "--depth", "0")
     known = (folder / "crawl.db").read_bytes()
-    crawl(web, folder, *options)
+    crawl(web, folder, *options, "--depth", "-1")
     expected = holdings(folder)[0]
     (folder / "crawl.db").write_bytes(known)  # as if the log had been lost
     web.asked.clear()
-    crawl(web, folder, *options)
+    crawl(web, folder, *options, "--depth", "-1")
     assert holdings(folder)[0] == expected
     assert web.paths() == []
