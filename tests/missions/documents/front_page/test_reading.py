@@ -246,6 +246,10 @@ def test_an_author_before_a_date(byline: str) -> None:
             ["Department of Soils, University of Chile", "Institute of Rocks, Leeds"],
         ),
         (("University of Chile", "Santiago, Chile"), ["University of Chile, Santiago, Chile"]),
+        (
+            ("Institute of Rocks, University of Leeds, 24400 Leeds; aruiz@leeds.test",),
+            ["Institute of Rocks, University of Leeds"],
+        ),
     ],
 )
 def test_institutions_stand_alone(lines: tuple[str, ...], places: list[str]) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from lycosa.missions.documents.front_page.names import name_score, role_after, role_of, role_within, split_names
 from lycosa.missions.documents.front_page.people import (
+    ADDRESSES,
     CONTACT,
     CUT,
     NO_HEADER,
@@ -143,8 +144,14 @@ class _HeaderReader:
 
     def _take_unlabelled(self, seen: _SeenLine) -> None:
         """Take over the names or the institution of a line that no label begins."""
-        if NO_HEADER.match(seen.folded) or CONTACT.search(seen.folded) and not has_names(seen.text):
+        if NO_HEADER.match(seen.folded):
             return
+        if CONTACT.search(seen.folded) and not has_names(seen.text):
+            before = ADDRESSES.sub("\n", seen.line.text).partition("\n")[0].rstrip(" .,;(")
+            if "@" not in seen.text or not INSTITUTION.search(fold(before)):
+                return
+            seen.line, seen.text, seen.folded = structs.replace(seen.line, text=before), before, fold(plain(before))
+            seen.place = max(seen.place, 0.3)
         if not self._take_names(seen):
             self._pending = None
             self._take_place(seen)

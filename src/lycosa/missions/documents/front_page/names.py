@@ -34,6 +34,8 @@ _DATE_BEHIND = re.compile(
 )
 _SEPARATOR = re.compile(rf"\s*(?:[,;·•|]+(?:\s*{_AND}\s+|\s*&)?|\s[–—-]\s|\s{_AND}\s|&|^{_AND}\s)\s*")
 MEMBERSHIP = re.compile(r",?\s*(?:(?:Senior|Student|Life|Graduate Student) )?(?:Member|Fellow), (?:IEEE|ACM|AAAI|OSA)")
+#: What stands behind the names of sons and grandsons.
+JUNIOR = re.compile(r"(?:(?<=[a-z])|(?<=[A-Z]{3})),?\s+(?:Jr|Sr)\b\.?|(?<=\b[A-Z]\. )([A-Z]\w+),? (?:III|II|IV)\b")
 _NO_LETTER = re.compile(r"[\d@/\\=+<>{}\[\]()?¿!¡:\"“”²³¹]")
 _NEVER_FIRST = PARTICLES - {"san", "santa"}
 _ROMAN = frozenset({"I", "II", "III", "IV", "V", "VI"})
@@ -104,7 +106,7 @@ def _shape_of(text: str, words: list[str]) -> _Shape | None:
     initials = full = known = 0
     for word in words:
         plain = fold(word).strip(".")
-        if plain in PARTICLES and (word.islower() or capitals_only):
+        if plain in PARTICLES and (word.islower() or capitals_only and "." not in word):
             continue
         if _is_initial(word):
             initials += 1
@@ -128,7 +130,7 @@ def _is_surname_shouted(words: list[str]) -> bool:
 
 
 def _is_initial(word: str) -> bool:
-    return len(word) <= 4 and (len(word) <= 2 or "." in word) and _INITIAL.match(word) is not None
+    return len(word) <= 6 and (len(word) <= 2 or "." in word) and _INITIAL.match(word) is not None
 
 
 def _is_acronym(word: str) -> bool:
@@ -163,7 +165,7 @@ def tidy_name(text: str) -> str:
 
 def split_names(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """The names in a line of authors, each with the marks that stand at it; what is no name is left out."""
-    text = _BY.sub("", MEMBERSHIP.sub("", text))
+    text = JUNIOR.sub(r"\1", _BY.sub("", MEMBERSHIP.sub("", text)))
     dated = _DATE_BEHIND.search(fold_in_place(text))
     text = text[: dated.start()] if dated else text
     if ";" in text and "," in text:  # "Ruiz, Ana M.; Sanz, Eva"

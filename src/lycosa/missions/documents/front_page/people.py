@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from msgspec import Struct, structs
 
-from lycosa.missions.documents.front_page.names import MARK, MEMBERSHIP, name_score, split_names, tidy_name
+from lycosa.missions.documents.front_page.names import JUNIOR, MARK, MEMBERSHIP, name_score, split_names, tidy_name
 from lycosa.missions.documents.front_page.vocabulary import (
     ADDRESS,
     COMPANY,
@@ -164,12 +164,12 @@ def name_confidence(name: str, base: float) -> float:
 
 def has_names(text: str) -> bool:
     """Whether a line with an address names somebody as well."""
-    return any(name_score(name) > 0.5 for name, _ in split_names(_ADDRESSES.sub(" ", text)))
+    return any(name_score(name) > 0.5 for name, _ in split_names(ADDRESSES.sub(" ", text)))
 
 
 #: Words beside names.
-_BESIDE = re.compile(rf"and|AND|y|e|by|por|{HONORIFIC.pattern}", re.I)
-_ADDRESSES = re.compile(
+_BESIDE = re.compile(rf"and|AND|y|e|by|por|don|{HONORIFIC.pattern}", re.I)
+ADDRESSES = re.compile(
     r"\S{1,80}@\S{1,80}|https?:\S+|\{[^}]{0,200}\}@\S{1,80}|\S{1,60}\s?[\[(](?:at|arroba)[\])]\s?\S{1,80}", re.I
 )
 
@@ -194,7 +194,7 @@ def names_in_groups(text: str) -> tuple[list[_Marked], list[_Marked]]:
 
 def names_and_places(text: str) -> tuple[list[_Marked], list[_Marked]]:
     """The names of a line that is made of names, and what follows the last of them: "Ana Pérez (Universidad de X)"."""
-    text = MEMBERSHIP.sub("", _ADDRESSES.sub(" ", text)).strip(" |,·<>")
+    text = JUNIOR.sub(r"\1", MEMBERSHIP.sub("", ADDRESSES.sub(" ", text))).strip(" |,·<>")
     if ";" in text and (groups := names_in_groups(text))[0]:
         return groups
     text = text.strip(" ;")
@@ -271,7 +271,7 @@ def tidy_institutions(places: Sequence[Institution], people: Sequence[Named]) ->
             folded = fold_in_place(text)
             label, end = _PLACE_LABEL.match(folded), _AFTER_PLACE.search(folded)
             text = text[label.end() if label else 0 : end.start() if end else None]
-            kept = tidy_place(_without_streets(_ADDRESSES.sub(" ", text), people))
+            kept = tidy_place(_without_streets(ADDRESSES.sub(" ", text), people))
             named = INSTITUTION.search(fold(kept)) is not None
             if named or len(kept) > 2 and (kept == tidy_place(place.text) or place.marks) and not _is_town(kept):
                 out.append(structs.replace(place, text=kept))
