@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -24,7 +25,7 @@ _ADDRESS_BYTES = 8192
 _LEAD_BYTES = 65536
 
 
-def without_lead(body: bytes) -> bytes:
+def _without_lead(body: bytes) -> bytes:
     """A PDF without what a faulty program printed before it, from which its own places are not counted."""
     return body[max(0, body.find(b"%PDF-", 0, _LEAD_BYTES)) :]
 
@@ -47,14 +48,16 @@ class Pdf:
         self.problem = ""
         self.count = 0
         self.info: dict[str, str] = {}  # Title, Author, Subject, Keywords… as the file gives them
-        self._error = pypdfium2.PdfiumError
+        self._errors = (pypdfium2.PdfiumError, ValueError, OSError, ctypes.ArgumentError)
         self._pages: dict[int, str] = {}
         try:
-            self._document: Any = pypdfium2.PdfDocument(without_lead(body))
+            self._document: Any = pypdfium2.PdfDocument(_without_lead(body))
             self.count = len(self._document)
+        except self._errors as error:
+            self.problem = "pdf: encrypted" if "assword" in str(error) else f"pdf: {error}"
+            return
+        with suppress(*self._errors):  # the text is worth reading without it
             self.info = self._document.get_metadata_dict(skip_empty=True)
-        except (self._error, ValueError, OSError) as error:
-            self.problem = f"pdf: {error}"
 
     def page(self, nth: int) -> str:
         """The text of a page, counted from 0; empty where there is none, or none that can be read."""
@@ -97,7 +100,7 @@ class Pdf:
                 if 1 < size <= _ADDRESS_BYTES:
                     found.append(buffer.raw[: size - 1].decode("utf-8", "replace"))
             page.close()
-        except (self._error, ValueError, OSError) as error:
+        except self._errors as error:
             self.problem = self.problem or f"pdf: page {nth + 1}: {error}"
         return found
 
@@ -108,7 +111,7 @@ class Pdf:
             text: str = text_page.get_text_bounded()
             text_page.close()
             page.close()
-        except (self._error, ValueError, OSError) as error:
+        except self._errors as error:
             self.problem = self.problem or f"pdf: page {nth + 1}: {error}"
             return ""
         return text.replace("\r\n", "\n").replace("\0", "")

@@ -22,7 +22,7 @@ from msgspec import Struct
 from lycosa.missions.documents.model import Box
 from lycosa.missions.documents.reading.layout import ACCENTS, RAISED, Layout, Line, clean, compose
 from lycosa.missions.documents.reading.order import Segment, order_page
-from lycosa.parse.pdf import CHARS_MAX, without_lead
+from lycosa.parse.pdf import CHARS_MAX, Pdf
 from lycosa.text.terms import STOP_WORDS
 
 PACKET_MAX = 500_000
@@ -152,52 +152,16 @@ class _Measure(Protocol):
     def __call__(self, nth: int, *, fonts: bool = True) -> tuple[float, float, float, float, _Font]: ...
 
 
-class PdfReader:
-    """One document; only the pages that are asked for are read."""
+class PdfReader(Pdf):
+    """One document with the places and letters of its words."""
 
     def __init__(self, body: bytes) -> None:
-        import pypdfium2
         import pypdfium2.raw
 
-        self.problem = ""
         self.raw: Any = pypdfium2.raw
-        self._errors = (pypdfium2.PdfiumError, ValueError, OSError, ctypes.ArgumentError)
-        self.count = 0
-        self.info: dict[str, str] = {}
-        try:
-            self._document: Any = pypdfium2.PdfDocument(without_lead(body))
-            self.count = len(self._document)
-        except self._errors as error:
-            reason = str(error)
-            self.problem = "pdf: encrypted" if "assword" in reason else f"pdf: {reason}"
-            return
-        try:
-            self.info = self._document.get_metadata_dict(skip_empty=True)
-        except self._errors:
-            pass  # the text is worth reading without it
+        super().__init__(body)
 
-    def size(self, nth: int) -> tuple[float, float]:
-        """Width and height of a page as it is shown; nothing of it is read."""
-        try:
-            width, height = self._document.get_page_size(nth)
-        except self._errors:
-            return 0.0, 0.0
-        return float(width), float(height)
-
-    def plain_text(self, nth: int) -> str:
-        """The text of a page in the order of the file."""
-        try:
-            page = self._document[nth]
-            text_page = page.get_textpage()
-            text: str = text_page.get_text_bounded()
-            text_page.close()
-            page.close()
-        except self._errors as error:
-            self.problem = self.problem or f"pdf: page {nth + 1}: {error}"
-            return ""
-        return clean(text.replace("\r\n", "\n"))
-
-    def page(self, nth: int) -> tuple[list[Segment], bool, float, float]:
+    def segments(self, nth: int) -> tuple[list[Segment], bool, float, float]:
         """The segments of a page, whether it shows only pictures, its width and its height."""
         try:
             page = self._document[nth]
@@ -512,11 +476,11 @@ def _read_pages(reader: PdfReader, layout: Layout) -> dict[int, list[Segment]]:
         if is_inner and (not cover or layout.page_width > layout.page_height):
             continue
         if nth and not (cover and nth < FIRST_PAGES):
-            text = reader.plain_text(nth)
+            text = clean(reader.page(nth))
             if is_inner or not _ADDRESS_SIGN.search(text):
                 pages[nth] = [Segment(text=line.strip()) for line in text.split("\n") if line.strip()]
                 continue
-        segments, picture, width, height = reader.page(nth)
+        segments, picture, width, height = reader.segments(nth)
         if nth == 0:
             layout.page_width, layout.page_height = width, height
             cover = sum(segment.text.count(" ") + 1 for segment in segments) < COVER_WORDS
@@ -604,7 +568,7 @@ def _texts(reader: PdfReader, layout: Layout, *, chosen: list[int], count: int) 
     for nth in range(count - LAST_PAGES - 1, max(count - LAST_PAGES - 1 - TAIL_PAGES, FIRST_PAGES - 1), -1):
         if any(_BIBLIOGRAPHY.search(known[later]) for later in known if later > nth):
             break
-        known.setdefault(nth, reader.plain_text(nth))
+        known.setdefault(nth, clean(reader.page(nth)))
     texts: list[str] = []
     left = CHARS_MAX
     for _, text in sorted(known.items()):
