@@ -296,6 +296,17 @@ def test_the_name_of_a_journal_is_no_title() -> None:
         assert titles[0].value == "Efficient Parsing of Dependency Structures in Practice"
 
 
+def test_names_that_are_words_stay_names() -> None:
+    """One word of a name may be in the text as well."""
+    page = [Words(100, 80, "A Study of Cells", 18, 1), Words(100, 120, "Long Quux, Drew Sands and Ola Brown", 11)]
+    page += [
+        Words(100, 160, "Abstract", 11, 1),
+        *lines_down(*["the long brown fox drew a line in sands"] * 24, x=100, y=180),
+    ]
+    people = read_facts(make_pdf(page, lines_down(*[PROSE] * 30))).people
+    assert [person.name for person in people] == ["Long Quux", "Drew Sands", "Ola Brown"]
+
+
 def test_the_navigation_of_slides_is_no_author() -> None:
     """What stands at the edge of the first slide and of others again."""
     parts = [

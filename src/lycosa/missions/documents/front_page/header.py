@@ -41,6 +41,7 @@ from lycosa.text.fold import fold
 
 #: Lines below the title in which a label counts whatever the line model says.
 _LABEL_LINES = 12
+_GROUP_CHARS = 1500  # of a block of authors in groups
 _WRAPPED_CHARS = 60  # a longer line goes on in the next one
 #: Lines below a label whose names have its role, on a cover.
 _LABELLED_MAX = 4
@@ -80,7 +81,7 @@ def join_groups(lines: list[Line], chances: dict[int, dict[str, float]]) -> list
     """The lines with each block of authors in groups as one line: "Ana Ruiz, University of X; Eva Sanz," goes on."""
     out: list[Line] = []
     for line in lines:
-        last = out[-1] if out else None
+        last = out[-1] if out and len(out[-1].text) < _GROUP_CHARS else None
         if last is None or ";" not in last.text or CONTACT.search(line.text) or not _goes_on(line, last):
             out.append(line)
         elif last.page == line.page and names_in_groups(f"{last.text};")[0]:
@@ -233,18 +234,21 @@ class _HeaderReader:
         for nth, (part_marks, part) in enumerate(_marked_parts(line.text) or [(marks, body)]):
             before = fold(places[-1].text) if places else ""
             if nth == 0 and goes_on and not part_marks and not self._is_another(before, part):
-                own = INSTITUTION.match(fold(part)) or ADDRESS.search(fold(part)) or re.search(r"\d{4}", part)
-                above = self._lines[order - 1]
-                block = [one.text for one in self._lines if one.block == line.block and one.page == line.page]
-                wrapped = (
-                    CUT.search(before) or len(above.text) > _WRAPPED_CHARS or any(one[-1:] == "," for one in block)
-                )
-                link = ", " if above.text.endswith(",") or own and not wrapped else " "
-                link = "" if before.endswith("-") else link
+                link = self._link_to(order, before, part)
                 places[-1].text = tidy_place(places[-1].text + link + part)
                 places[-1].order = order
             else:
                 places.append(Institution(tidy_place(part), line, part_marks, round(0.4 + 0.5 * seen.place, 2), order))
+
+    def _link_to(self, order: int, before: str, part: str) -> str:
+        """What stands between an institution and what the next line goes on with."""
+        if before.endswith("-"):
+            return ""
+        line, above = self._lines[order], self._lines[order - 1]
+        own = INSTITUTION.match(fold(part)) or ADDRESS.search(fold(part)) or re.search(r"\d{4}", part)
+        ends = [one.text[-1:] for one in self._lines if one.block == line.block and one.page == line.page]
+        wrapped = CUT.search(before) or len(above.text) > _WRAPPED_CHARS or "," in ends
+        return ", " if above.text.endswith(",") or own and not wrapped else " "
 
     def _is_another(self, before: str, part: str) -> bool:
         """Whether a part is an institution of its own, and not more of the one before."""
@@ -345,9 +349,7 @@ class _CoverReader:
         if not names:
             return False
         is_sure = any(not GIVEN_NAMES.isdisjoint(fold(name).split()) for name, _ in names)
-        around = [one for one in self._lines[max(0, order - 1) : order + 2] if one.block == line.block]
-        among = len(around) == 3 and all(INSTITUTION.search(fold(one.text)) for one in (around[0], around[2]))
-        if self._pending is None and own_role is None and not is_sure and (among or self._is_town(order)):
+        if self._pending is None and own_role is None and not is_sure and self._is_of_place(order):
             return True
         if not rests and INSTITUTION.search(fold(plain(line.text.strip()))):
             return False
@@ -360,11 +362,15 @@ class _CoverReader:
         self.places += [Institution(tidy_place(one), line, marks, 0.7, order) for one, marks in rests]
         return True
 
-    def _is_town(self, order: int) -> bool:
-        """Whether words that may be a name, below those of the author, stand over the date: "Porto Alegre", "2017"."""
+    def _is_of_place(self, order: int) -> bool:
+        """Whether words that may be a name stand among institutions, or as a town over the date: "Porto Alegre"."""
+        line = self._lines[order]
+        around = [one for one in self._lines[max(0, order - 1) : order + 2] if one.block == line.block]
+        if len(around) == 3 and all(INSTITUTION.search(fold(one.text)) for one in (around[0], around[2])):
+            return True
         after = fold(self._lines[order + 1].text) if order + 1 < len(self._lines) else ""
         dated = re.match(r"^\W*(?:[a-z]+ (?:de |of )?)?(?:19|20)\d\d\W*$", after)
-        return bool(dated and (self.people or ADDRESS.search(fold(self._lines[order].text))))
+        return bool(dated and (self.people or ADDRESS.search(fold(line.text))))
 
     def _take_places(self, order: int, text: str, *, is_labelled: bool) -> None:
         """Take over the institutions of a line that names nobody."""

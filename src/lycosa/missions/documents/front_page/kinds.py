@@ -14,6 +14,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     REFERENCES,
     SECTION,
     TABLES,
+    table_pattern,
 )
 from lycosa.missions.documents.model import DocumentKind, Evidence, Finding
 from lycosa.missions.documents.names import join_table
@@ -48,24 +49,12 @@ def identify_language(text: str) -> tuple[str, float]:
 _COMPILED: tuple[tuple[DocumentKind, float, re.Pattern[str]], ...] = tuple(
     (one["kind"], one["weight"], re.compile(rf"\b(?:{join_table(one['words'])})\b", re.M)) for one in TABLES["kinds"]
 )
-_JOURNAL = re.compile(
-    r"\b(?:issn|doi:|doi\.org|vol(?:ume|umen|\.)\s?\d|journal|revista|proceedings|actas|received|recibido|"
-    r"recebido|aceptado|aceito|transactions|letters|"
-    r"arxiv|copyright ©|permission to make|received:|accepted:|preprint|conference|workshop|congres\w+|jornadas|"
-    r"simposio|symposium|published)\b"
-)
-_QUESTION = re.compile(
-    r"^(?:(?:ejercicio|problema|pregunta|cuestion|exercise|problem|question|questao|exercicio)\s*\d+|\d{1,2}[.)]\s+(?:"
-    r"calcul|demuestr|demostr|determin|hall|encuentr|resuelv|sea|dad[oa]|prove|show|find|let|comput|explain|expli|"
-    r"defin|dibuj|escrib|prob|indi|obten|mostr|suponga|consid|utili|analic|justifi|discut)\w*)",
-    re.M,
-)
+_JOURNAL = table_pattern("journal")
+_QUESTION = table_pattern("question", re.M)
 _POINTS = re.compile(r"[(\[]\s?\d+(?:[.,]\d+)?\s?(?:puntos?|pts?|points?|pontos?|p)\b\.?\s?[)\]]")
 _BIBLIOGRAPHY = re.compile(r"^(?:\d+\.?\s*)?(?:references|bibliograf\w+|referencias|bibliography)", re.M)
 _INTRODUCTION = re.compile(r"^(?:1\.?|i\.)?\s*introdu(?:ccion|ction|cao)\W*\d?$")
-_CONTENTS = re.compile(
-    r"^(?:indice|contenidos?|contents|table of contents|sumario|inhaltsverzeichnis|table des matieres)$"
-)
+_CONTENTS = table_pattern("contents")
 _CHAPTERS = re.compile(r"^(?:capitulo|chapter|tema|unidad|leccion|lecture|parte) \w+", re.M)
 
 

@@ -21,6 +21,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     MONTH,
     REFERENCES,
     SECTION,
+    table_pattern,
 )
 from lycosa.missions.documents.reading.layout import RAISED, Line, plain
 from lycosa.text.fold import fold
@@ -31,11 +32,8 @@ LINES_MAX = 90
 LABELS = ("title", "author", "affiliation", "email", "abstract", "keyword", "date", "note", "body")
 
 _DATE = re.compile(rf"\b(?:(?:19|20)\d\d|{MONTH})\b")
-_SERIAL = re.compile(r"\b(?:doi|issn|isbn|vol|volume|no|pp|pages?|arxiv|journal|revista|proceedings|issue|numero)\b")
-_NOTICE = re.compile(
-    r"\b(?:copyright|rights reserved|license|licencia|licenca|permission|received|accepted|recibido|aceptado|recebido|"
-    r"published|supported|grant|funded|correspond\w+|citation|cite|available|open access|creative commons)\b|©"
-)
+_SERIAL = table_pattern("serial")
+_NOTICE = table_pattern("notice")
 _CONTACT = re.compile(r"@|https?:|www\.|\bemail\b|e-mail|\bcorreo\b")
 _WORD = re.compile(r"[^\W\d_]+")
 

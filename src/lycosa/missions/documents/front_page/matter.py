@@ -55,12 +55,13 @@ def find_abstract(lines: list[Line], *, language: str, chances: dict[int, dict[s
             found.append((0.9 if own == language else 0.6, abstract, line))
     if found:
         confidence, abstract, line = max(found, key=lambda one: one[0])
-        return _finding(abstract, confidence, line, "heading of the abstract")
+        evidence = line.evidence("heading of the abstract", abstract[:120])
+        return Finding(value=abstract, confidence=confidence, evidence=evidence)
     run = [line for line in lines if chances.get(id(line), {}).get("abstract", 0.0) > 0.7]
     if 3 <= len(run) <= ABSTRACT_LINES_MAX:
         abstract = join_lines([plain(line.text) for line in run])[:ABSTRACT_CHARS_MAX]
         if len(abstract) > 150:
-            return _finding(abstract, 0.5, run[0], "line model")
+            return Finding(value=abstract, confidence=0.5, evidence=run[0].evidence("line model", abstract[:120]))
     return None
 
 
@@ -86,11 +87,6 @@ def _abstract_below(heading: Line, rest: str, lines: list[Line]) -> list[str]:
             break
         body.append(plain(line.text))
     return body
-
-
-def _finding(value: str, confidence: float, line: Line, rule: str) -> Finding:
-    evidence = Evidence(source="text", rule=rule, page=line.page, box=line.box, quote=value[:120])
-    return Finding(value=value, confidence=confidence, evidence=(evidence,))
 
 
 def find_keywords(lines: list[Line], *, language: str, text: str, embedded: str) -> tuple[Finding, ...]:
@@ -124,10 +120,8 @@ def _printed(lines: list[Line], *, language: str) -> tuple[Finding, ...]:
     if best is None:
         return ()
     _, words, line = best
-    evidence = Evidence(
-        source="text", rule="heading of the keywords", page=line.page, box=line.box, quote=plain(line.text)[:200]
-    )
-    return tuple(Finding(value=word, confidence=0.92, evidence=(evidence,)) for word in words)
+    evidence = line.evidence("heading of the keywords")
+    return tuple(Finding(value=word, confidence=0.92, evidence=evidence) for word in words)
 
 
 def _keywords_below(heading: Line, rest: str, lines: list[Line]) -> list[str]:
@@ -316,6 +310,10 @@ def licence_of(text: str) -> str:
 def find_rights(lines: list[Line], metadata: dict[str, str]) -> tuple[Finding, ...]:
     """Licences first, then copyright lines, each once."""
     found: dict[str, Finding] = {}
+
+    def add(value: str, confidence: float, line: Line, rule: str) -> None:
+        found.setdefault(value, Finding(value=value, confidence=confidence, evidence=line.evidence(rule)))
+
     for key in ("licence", "rights"):
         if said := metadata.get(key, ""):
             value = licence_of(said) or said[:200]
@@ -323,13 +321,13 @@ def find_rights(lines: list[Line], metadata: dict[str, str]) -> tuple[Finding, .
             found.setdefault(value, Finding(value=value, confidence=0.9, evidence=(evidence,)))
     for nth, line in enumerate(lines):
         if licence := _licence_at(lines, nth):
-            _add(found, licence, 0.9, line, "Creative Commons")
+            add(licence, 0.9, line, "Creative Commons")
         text = plain(line.text)
         notice = _COPYRIGHT.search(text)
         if notice and re.search(r"(?:19|20)\d\d|©", notice[0]):
-            _add(found, notice[0].strip(" .,")[:160], 0.7, line, "copyright line")
+            add(notice[0].strip(" .,")[:160], 0.7, line, "copyright line")
         elif _RESERVED.search(text):
-            _add(found, "All rights reserved", 0.7, line, "rights reserved")
+            add("All rights reserved", 0.7, line, "rights reserved")
     return tuple(list(found.values())[:6])
 
 
@@ -344,8 +342,3 @@ def _licence_at(lines: list[Line], nth: int) -> str:
     return licence_of(
         join_lines([plain(one.text) for one in lines[max(0, nth - 1) : nth + 3] if one.page == line.page])
     )
-
-
-def _add(found: dict[str, Finding], value: str, confidence: float, line: Line, rule: str) -> None:
-    evidence = Evidence(source="text", rule=rule, page=line.page, box=line.box, quote=plain(line.text)[:200])
-    found.setdefault(value, Finding(value=value, confidence=confidence, evidence=(evidence,)))

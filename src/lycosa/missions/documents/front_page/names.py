@@ -14,6 +14,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     NOT_NAMES,
     PARTICLES,
     TABLES,
+    table_pattern,
 )
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.names import is_numbered, join_table, no_names
@@ -261,13 +262,7 @@ def role_of(text: str) -> tuple[Role | None, str]:
     return None, text
 
 
-_WITHIN = re.compile(
-    r"\b(presentad[oa]|realizad[oa]|elaborad[oa]|escrit[oa]|apresentad[oa]|dirigid[oa]|orientad[oa]|tutelad[oa]|"
-    r"supervised|advised|written|"
-    r"submitted|prepared|thesis|tesis|trabajo)\s+(?:por|by|de:?)\s*:?(?:\s+|$)(?:(?:d|dna|don|dona|el|la|"
-    r"alumn[oa])\.?\s+)*",
-    re.I,
-)
+_WITHIN = table_pattern("within", re.I)
 
 
 def role_within(text: str) -> tuple[Role | None, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
 
@@ -19,6 +18,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     INSTITUTION,
     PARTICLES,
     TEACHER,
+    table_pattern,
 )
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.names import fits_address
@@ -26,12 +26,7 @@ from lycosa.missions.documents.reading.layout import Line, plain
 from lycosa.text.fold import fold, fold_in_place
 
 CONTACT = re.compile(r"@|\[at\]|\(at\)|\barroba\b|https?:|www\.|\btel[.:]|\bfax\b|orcid|e-?mail|correo|phone", re.I)
-NO_HEADER = re.compile(
-    r"^(?:permission to|copyright|©|categories and subject|general terms|keywords|this work|supported by|received|"
-    r"accepted|recibido|citation|cite this|how to cite|"
-    r"como citar|editor|funding|disclosure|the authors?|los autores|agradec|acknowledg|tabla de|indice|"
-    r"licen[cs]ia\b|esta obra|this is an open)"
-)
+NO_HEADER = table_pattern("no_header")
 
 
 _TEXT_CHARS = 200_000  # of a text whose words are compared with names
@@ -99,16 +94,15 @@ def without_strangers(people: list[Named], text: str, *, title: str) -> list[Nam
 
     The text writes their words small as well, its title has them, or other names stand in other letters.
     """
-    prose = re.sub(r"(?m)^.*@.*$|\S*[/\\]\S*", " ", text[:_TEXT_CHARS])
-    small = Counter(fold(word) for word in re.findall(r"(?<![\w.-])[^\W\d_]{2,}", prose) if word.islower())
-    in_title = set(re.findall(r"\w+", fold(title)))
+    prose = re.sub(r"(?m)^.*@.*$|(?<!\S)\S*[/\\]\S*", " ", text[:_TEXT_CHARS])
+    common = {fold(word) for word in re.findall(r"(?<![\w.-])[^\W\d_]{2,}", prose) if word.islower()}
+    common.update(re.findall(r"\w+", fold(title)))
     sure = [one for one in people if one.rule.startswith("label") or not GIVEN_NAMES.isdisjoint(_telling(one.name))]
     others = [one for one in sure if one.rule in ("line model", "name on the cover")]
     letters = {(one.line.size, one.line.bold) for one in others if one.line}
 
     def is_strange(one: Named) -> bool:
-        words = _telling(one.name)
-        if all(word in small or word in in_title for word in words) or small[words[0]] > 2:
+        if common.issuperset(_telling(one.name)):
             return True
         if not others or one.line is None or others[0].line is None:
             return False
@@ -217,7 +211,7 @@ def names_and_places(text: str) -> tuple[list[_Marked], list[_Marked]]:
     return [], []
 
 
-NO_PLACE_LABEL = re.compile(r"^(?:correspond|(?:catedra|asignatura|materia|titulacion|carrera|curso)\s?:)")
+NO_PLACE_LABEL = table_pattern("no_place_label")
 CUT = re.compile(r"\b(?:e|y|de|da|do|del|and|of|the|en|em)$")
 
 
@@ -248,18 +242,9 @@ def tidy_place(text: str) -> str:
     return re.sub(r"\s*(?:e-?mail|correo)\b.*$", "", text, flags=re.I)
 
 
-_PLACE_LABEL = re.compile(
-    r"^(?:\(?\d{1,2}\)\s*)?(?:from the |(?:author )?affiliations?\s?:|filiacion\s?:|endereco\s?:|direccion\s?:|"
-    r"address\s?:|and (?:the )?|y (?:el|la) |the (?=department|institute|division|school))\s*"
-)
-_AFTER_PLACE = re.compile(
-    r"[\s.;,(]*\b(?:correspond\w+|direccion de correspondencia|reprint requests?|contact(?: author| information)?\s?:|"
-    r"e-?mails?\b|tel(?:ephone)?\b|phone\b|fax\b|orcid|https?:|www\.|this work|supported by|funded by|received).*$"
-)
-_STREET = re.compile(
-    r"(?:^|(?<=[.–-] ))(?:av(?:\.|da\b|enida\b)|rua\b|calle\b|c/|r\. |p\.? ?o\.? ?box|apartado|carretera|km\b|s/n)|"
-    r"^\d+\S* (?:\S+ )+(?:street|st|avenue|ave|road|rd|drive|blvd|boulevard|lane|way|green)\b"
-)
+_PLACE_LABEL = table_pattern("place_label")
+_AFTER_PLACE = table_pattern("after_place")
+_STREET = table_pattern("street")
 _BY_INITIALS = re.compile(r"\s*\((?:[A-Z]\.[A-Z.\s-]{0,8}(?:,\s*|\sand\s|\))){1,12}\)?")
 
 

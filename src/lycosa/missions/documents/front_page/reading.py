@@ -226,7 +226,7 @@ def _cover_pages(layout: Layout) -> list[list[Line]]:
 def _evidence(line: Line | None, rule: str) -> tuple[Evidence, ...]:
     if line is None:
         return (Evidence(source="metadata", rule=rule),)
-    return (Evidence(source="text", rule=rule, page=line.page, box=line.box, quote=plain(line.text)[:200]),)
+    return line.evidence(rule)
 
 
 def _title(one: TitleCandidate) -> Finding:
@@ -269,8 +269,6 @@ def _emails(layout: Layout, names: list[str]) -> tuple[Finding, ...]:
             line = next((line for line in lines if sign in line.text.replace(" ", "").lower()), lines[0])
             fits = max((fits_address(name, email) for name in names), default=0.0)
             confidence = min(0.98, (0.85 if page < opening + 3 else 0.7) + 0.15 * fits)
-            evidence = Evidence(
-                source="text", rule=f"address: {address.how}", page=page, box=line.box, quote=address.quote[:200]
-            )
-            found.setdefault(email, Finding(value=email, confidence=round(confidence, 2), evidence=(evidence,)))
+            evidence = line.evidence(f"address: {address.how}", address.quote[:200])
+            found.setdefault(email, Finding(value=email, confidence=round(confidence, 2), evidence=evidence))
     return tuple(found.values())

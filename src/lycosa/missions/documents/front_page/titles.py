@@ -11,32 +11,27 @@ from msgspec import Struct
 from rapidfuzz import fuzz
 
 from lycosa.missions.documents.front_page.names import name_score, role_of, split_names
-from lycosa.missions.documents.front_page.vocabulary import ABSTRACT, DEGREE, INSTITUTION, KEYWORDS, REFERENCES, SECTION
+from lycosa.missions.documents.front_page.vocabulary import (
+    ABSTRACT,
+    DEGREE,
+    INSTITUTION,
+    KEYWORDS,
+    REFERENCES,
+    SECTION,
+    table_pattern,
+)
 from lycosa.missions.documents.reading.layout import Layout, Line, join_lines, plain
 from lycosa.text.fold import fold
 
-_FURNITURE = re.compile(
-    r"https?:|www\.|@|\bissn\b|\bisbn\b|\bdoi\b|\bvol\.? ?\d|\bpp?\. ?\d|\b(?:19|20)\d\d\)?$|©|arxiv:|copyright|"
-    r"^page \d|^pag\.? \d|licen[cs]e|"
-    r"^(?:revista|journal|proceedings|actas|transactions|annals|anales|boletin|bulletin|cuadernos|letters in|"
-    r"advances in|international journal)\b"
-)
+_FURNITURE = table_pattern("furniture")
 #: How a journal numbers an article.
 _VOLUME = re.compile(
     r"\bvol(?:ume|\.)? ?\d|\bdoi\b|\bissn\b|\b\w{1,10},? \d+, \w?\d+(?:[-–]\d+)? \((?:19|20)\d\d\)|"
     r"\(\d+\),? ?\d+[-–]\d+"
 )
 _LABELLED = re.compile(r"^(?:t[ií]tulo|title)(?: (?:del?|of|da|do|the) ?(?:la )?\w+){0,2}\s?:\s*(\S.{7,})$", re.I)
-_COLLECTED = re.compile(
-    r"^\W*(?:coordinador[ae]?s?|coord(?:s|\.)|editor[ae]?s?|eds?\.|compilador[ae]?s?|comps?\.|organizador[ae]?s?|"
-    r"orgs?\.)\W*$"
-)
-_FILE_TITLE = re.compile(
-    r"microsoft word|\.(?:docx?|tex|dvi|pdf|pptx?|indd|qxd|odt|rtf|p65)\b|untitled|sin titulo|"
-    r"presentacion de powerpoint|powerpoint presentation|^diapositiva|^slide 1|^documento?\d*$|latex|^title$|"
-    r"^\W*$|^template",
-    re.I,
-)
+_COLLECTED = table_pattern("collected")
+_FILE_TITLE = table_pattern("file_title", re.I)
 
 
 _ITEM = re.compile(r"^(?:[-–•▪*]|\(?\d+[.)]\s|[a-z]\))")

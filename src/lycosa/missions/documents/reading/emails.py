@@ -15,7 +15,8 @@ _PLAIN = re.compile(rf"(?<![A-Za-z0-9._%+@-])({_LOCAL})\s?@\s?({_DOMAIN})")
 _GROUP = re.compile(rf"[{{\[(<«]\s*([A-Za-z0-9._%+\-\s,;|/]{{3,300}}?)\s*[}}\])>»]\s?@\s?({_DOMAIN})")
 #: Braces that an old font prints as other signs: "fana,evag@", "-ana, eva}@".
 _ODD_GROUP = re.compile(
-    rf"(?<![\w.@])(?:f(?=[^{{}}@\n]*g\s?@)|-(?=[^@\n]*}}))((?:[\w.-]{{1,40}}\s?[,;]\s?){{1,12}}[\w.-]{{1,40}}?)\s?[g}}]\s?@\s?({_DOMAIN})"
+    r"(?<![\w.@-])(?:f(?=[^{}@\n]{0,300}g\s?@)|-(?=[^@\n]{0,300}}))"
+    rf"((?:[\w.-]{{1,40}}\s?[,;]\s?){{1,12}}[\w.-]{{1,40}}?)\s?[g}}]\s?@\s?({_DOMAIN})"
 )
 _BARE_GROUP = re.compile(
     rf"(?:(?<=^)|(?<=[\n:]))\s*((?:[a-z0-9][a-z0-9._-]{{1,30}}\s?[,;|/]\s?){{1,8}}[a-z0-9][a-z0-9._-]{{1,30}})\s?@\s?({_DOMAIN})"
@@ -50,8 +51,8 @@ _OFFICE = re.compile(
 )
 #: Where an address ends and the next begins, without a blank.
 _GLUED = re.compile(
-    r"(@[\w.-]+\.(?:com|edu|org|net|gov|ac\.uk|es|de|fr|it|uk|pt|br|mx|ar|cl|ch|at|be|nl|se|jp|kr|cn|in|au|ca))"
-    r"(?=[A-Za-z][\w.-]*@)"
+    r"(@[\w.-]{1,200}\.(?:com|edu|org|net|gov|ac\.uk|es|de|fr|it|uk|pt|br|mx|ar|cl|ch|at|be|nl|se|jp|kr|cn|in|au|ca))"
+    r"(?=[A-Za-z][\w.-]{0,63}@)"
 )
 _FILE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|css|js|html?|php|pdf)$", re.I)
 _STRANGERS = re.compile(r"(?:permission|reprint|suscrip|subscription|editorial office|customer service)", re.I)
@@ -73,18 +74,18 @@ def find_emails(text: str, names: Sequence[str] = (), *, offices: bool = False) 
     """
     text = mend_breaks(text)
     found: list[FoundAddress] = []
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))  # the letters that are of an address
     for start, match, how in _matches(text):
         end = start + len(match[0])
         if match.re is _ODD_GROUP and not _are_braces(match, names):
             continue
-        if any(start < high and low < end for low, high in taken):
+        if any(taken[start:end]):
             continue
         before = text[max(0, start - 90) : start]
         domain = _domain(match[2], how=how)
         if not domain or how == "disguised" and not _is_disguise(match, before, text[end : end + 1]):
             continue
-        taken.append((start, end))
+        taken[start:end] = b"\1" * (end - start)
         locals_ = (
             re.split(r"\s*[,;|/]\s*|\s+", match[1].strip()) if how == "grouped" else [_DOT_WORD.sub(".", match[1])]
         )

@@ -10,7 +10,7 @@ import unicodedata
 
 from msgspec import Struct
 
-from lycosa.missions.documents.model import Box
+from lycosa.missions.documents.model import Box, Evidence
 
 
 class Line(Struct, frozen=True):
@@ -25,6 +25,11 @@ class Line(Struct, frozen=True):
     column: int = 0
     block: int = 0  # lines of one block stand close together
     running: bool = False  # at the edge of this page, and on others again: a running head, the navigation of slides
+
+    def evidence(self, rule: str, quote: str = "") -> tuple[Evidence, ...]:
+        """That a value is printed here."""
+        quote = quote or plain(self.text)[:200]
+        return (Evidence(source="text", rule=rule, page=self.page, box=self.box, quote=quote),)
 
 
 class Layout(Struct):
@@ -50,46 +55,22 @@ class Layout(Struct):
 RAISED = "\u2060"
 
 #: Spacing accents, as TeX's older fonts print them, with the combining mark that each stands for.
-ACCENTS = {
-    "´": "\u0301",
-    "`": "\u0300",
-    "¨": "\u0308",
-    "ˆ": "\u0302",
-    "^": "\u0302",
-    "˜": "\u0303",
-    "~": "\u0303",
-    "¸": "\u0327",
-    "ˇ": "\u030c",
-    "˚": "\u030a",
-    "¯": "\u0304",
-    "˘": "\u0306",
-    "˙": "\u0307",
-    "˝": "\u030b",
-    "˛": "\u0328",
-    "\u02ca": "\u0301",
-    "\u02cb": "\u0300",
-}
+ACCENTS = dict(
+    zip(
+        "´`¨ˆ^˜~¸ˇ˚¯˘˙˝˛ˊˋ",
+        "\u0301\u0300\u0308\u0302\u0302\u0303\u0303\u0327\u030c\u030a\u0304\u0306\u0307\u030b\u0328\u0301\u0300",
+        strict=True,
+    )
+)
 _DOTLESS = {"ı": "i", "ȷ": "j"}
 _LIGATURES = {
-    "\ufb00": "ff",
-    "\ufb01": "fi",
-    "\ufb02": "fl",
-    "\ufb03": "ffi",
-    "\ufb04": "ffl",
-    "\ufb05": "st",
-    "\ufb06": "st",
+    **{chr(n): unicodedata.normalize("NFKC", chr(n)) for n in range(0xFB00, 0xFB07)},
+    **dict.fromkeys("\u00ad\u0002\ufffe\u2010\u2011", "-"),
+    **{letter: RAISED + unicodedata.normalize("NFKC", letter) for letter in "¹²³⁰⁴⁵⁶⁷⁸⁹"},
     "\u00a0": " ",
-    "\u00ad": "-",
-    "\u0002": "-",
-    "\ufffe": "-",
-    "\u2010": "-",
-    "\u2011": "-",
     "\u200b": "",
     "\ufeff": "",
-    "\u00b9": f"{RAISED}1",
-    "\u00b2": f"{RAISED}2",
-    "\u00b3": f"{RAISED}3",
-} | {chr(0x2070 + n): f"{RAISED}{n}" for n in (0, 4, 5, 6, 7, 8, 9)}
+}
 _NOTHING = [*(n for n in range(32) if n not in (2, 9, 10, 13)), *range(0xE000, 0xF900)]  # control, private use: icons
 _TABLE = str.maketrans(_LIGATURES | {chr(n): "" for n in _NOTHING})
 _ACCENT_BEFORE = re.compile(r"([´`¨ˆ˜¸ˇ˚˘˙˝˛]) ?([A-Za-zıȷ])")
