@@ -34,6 +34,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     PARTICLES,
     SECTION,
     TEACHER,
+    table_pattern,
 )
 from lycosa.missions.documents.model import Role
 from lycosa.missions.documents.reading.layout import RAISED, Line, join_lines, plain
@@ -400,16 +401,10 @@ class _CoverReader:
 
 
 #: An institution that stands by itself; a second one after it is another.
-_WHOLE = re.compile(
-    r"\b(?:universi\w+|politecnic\w+|polytechnic\w*|institute of technology|national lab\w+|microsoft|google|ibm|"
-    r"conicet|csic|inria|cnrs|corporation|"
-    r"\binc\b|\bgmbh\b|\bllc\b|\bltd\b)"
-)
+_WHOLE = table_pattern("whole")
 
 
-_DETAILS = re.compile(
-    r"^(?:author details|author affiliations|authors?[’']? affiliations|filiacion|afiliaciones)\W*\d?$"
-)
+_DETAILS = table_pattern("details")
 
 
 def read_details(lines: list[Line]) -> list[Institution]:

@@ -17,6 +17,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     REFERENCES,
     SECTION,
     STOP_WORDS,
+    table_pattern,
 )
 from lycosa.missions.documents.model import CitedWork, Evidence, Finding
 from lycosa.missions.documents.reading.layout import Line, join_lines, plain
@@ -272,12 +273,7 @@ _CC_ADDRESS = re.compile(
     r"creativecommons\.org/(?:licenses/(by(?:-(?:nc|nd|sa)){0,2})|publicdomain/(zero|mark))(?:/(\d\.\d))?"
 )
 _CC_SHORT = re.compile(r"\bcc[ -]?(by(?:[ -](?:nc|nd|sa)){0,2}|0)\b(?:[ -]?(\d\.\d))?")
-_CC_WORDS = re.compile(
-    r"creative commons[\s:,–-]*(?:de |license|licencia|licenca|public license|attribution|reconocimiento|"
-    r"atribucion|atribuicao|[\s:,–-])*"
-    r"([^.;©]{0,90}?)(\d\.\d)?(?=[.;©,)]|\s(?:internacional|international|espana|unported|license|licen[cs]a|"
-    r"argentina)|$)"
-)
+_CC_WORDS = table_pattern("cc_words")
 _PARTS = (
     ("nc", r"no ?-?comercial|non ?-?commercial|nao ?-?comercial|\bnc\b"),
     ("nd", r"sin ?obra|no ?deriv|sem ?deriv|\bnd\b"),
