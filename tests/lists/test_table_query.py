@@ -17,9 +17,8 @@ from support.make_collection import make_collection
 from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
 from lycosa.lists.definition import ListCondition, OpenTable, TableList
-from lycosa.lists.kept_table import KeptTable
 from lycosa.lists.query import ListPage, read_choice
-from lycosa.lists.table_query import TableQuery
+from lycosa.lists.table_query import KeptTable, TableQuery
 
 COUNT = 300
 BIRDS = TableList(

@@ -223,44 +223,21 @@ def cluster_metrics(status: ClusterStatus) -> list[MetricFamily]:
         hosts_backing_off=status.hosts_backing_off,
     )
 
-    def family(name: str, kind: str, text: str, values: list[float]) -> MetricFamily:
-        samples = [({"machine": one.name}, value) for one, value in zip(machines, values, strict=True)]
-        return MetricFamily(name, kind, text, samples)
+    def family(name: str, kind: str, text: str, field: str) -> MetricFamily:
+        values = ((one.name, getattr(one, field)) for one in machines)
+        samples = [({"machine": name}, float("nan") if value is None else value) for name, value in values]
+        return MetricFamily(f"lycosa_machine_{name}", kind, text, samples)
 
-    told = "Seconds since the machine told of itself; NaN: it never did."
-    silent = [float("nan") if one.silent_s is None else one.silent_s for one in machines]
     return [
         *list_metrics(figures),
         single("lycosa_machines_at_work", "gauge", "Machines whose run is under way.", sum(map(is_at_work, machines))),
-        family(
-            "lycosa_machine_pages_total",
-            "counter",
-            "Pages that the machine stored in its run.",
-            [one.pages for one in machines],
-        ),
-        family(
-            "lycosa_machine_requests_total",
-            "counter",
-            "Requests of the machine in its run.",
-            [one.requests for one in machines],
-        ),
-        family(
-            "lycosa_machine_received_bytes_total",
-            "counter",
-            "Bytes that the machine received in its run.",
-            [one.bytes for one in machines],
-        ),
-        family(
-            "lycosa_machine_workers", "gauge", "Workers whose leases hold.", [one.workers_alive for one in machines]
-        ),
-        family("lycosa_machine_leases", "gauge", "Partitions that are leased.", [one.leases for one in machines]),
-        family("lycosa_machine_silent_seconds", "gauge", told, silent),
-        family(
-            "lycosa_machine_unmoved_archive_files",
-            "gauge",
-            "Archive files that are on the machine alone.",
-            [one.archive_files_here for one in machines],
-        ),
+        family("pages_total", "counter", "Pages that the machine stored in its run.", "pages"),
+        family("requests_total", "counter", "Requests of the machine in its run.", "requests"),
+        family("received_bytes_total", "counter", "Bytes that the machine received in its run.", "bytes"),
+        family("workers", "gauge", "Workers whose leases hold.", "workers_alive"),
+        family("leases", "gauge", "Partitions that are leased.", "leases"),
+        family("silent_seconds", "gauge", "Seconds since the machine told of itself; NaN: it never did.", "silent_s"),
+        family("unmoved_archive_files", "gauge", "Archive files that are on the machine alone.", "archive_files_here"),
     ]
 
 

@@ -68,13 +68,8 @@ def _put_segments(folder: Path, archive: str) -> dict[str, SegmentPlace]:
     """Bring the archive files that are here to a store; those that are there already are not sent again."""
     store = open_store(archive)
     store.probe()
-    source = apsw.Connection(str(folder / "crawl.db"), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        rows: Any = source.execute("SELECT name, size FROM warc ORDER BY name").fetchall()
-    finally:
-        source.close()
     places = {}
-    for name, size in rows:
+    for name, size, _ in _warcs(folder / "crawl.db"):
         path = folder / "archive" / os.path.basename(name)
         if not path.exists():
             continue
@@ -188,12 +183,12 @@ def _count_missing(folder: Path) -> int:
 
 
 def _warcs(database: Path) -> list[tuple[str, int, int]]:
-    source = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        rows: Any = source.execute("SELECT name, size, stamp FROM warc").fetchall()
-        return list(rows)
-    finally:
-        source.close()
+    return _read(database, "SELECT name, size, stamp FROM warc ORDER BY name")
+
+
+def _read(database: Path, sql: str, *values: str) -> list[Any]:
+    with contextlib.closing(apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)) as source:
+        return source.execute(sql, values).fetchall()
 
 
 def _make_own(folder: Path) -> None:
@@ -203,11 +198,8 @@ def _make_own(folder: Path) -> None:
     keep = replace(mission.keep, database="", archive="", collection=str(folder))
     text = to_toml(replace(mission, keep=keep))
     replace_text(folder / "lycosa.toml", text)
-    database = apsw.Connection(str(folder / "crawl.db"))
-    try:
+    with contextlib.closing(apsw.Connection(str(folder / "crawl.db"))) as database:
         database.execute("UPDATE meta SET value = ? WHERE key = 'mission'", (text,))
-    finally:
-        database.close()
 
 
 def bring_copy(folder: Path) -> str:
@@ -272,25 +264,19 @@ def refresh_copy(source: SharedCollection, folder: Path) -> int:
 
 def _note_time(database: Path, began: float) -> None:
     """Record as of when the copy is, by the server's clock."""
-    target = apsw.Connection(str(database))
-    try:
+    with contextlib.closing(apsw.Connection(str(database))) as target:
         target.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (COPIED, began))
-    finally:
-        target.close()
 
 
 def _keep_records(old: Path, new: Path) -> None:
     """Take over what was extracted here."""
-    target = apsw.Connection(str(new))
-    try:
+    with contextlib.closing(apsw.Connection(str(new))) as target:
         target.execute("ATTACH ? AS old", (str(old),))
         with contextlib.suppress(apsw.SQLError), target:  # of another version: it is extracted again
             for table in _KEPT:
                 target.execute(f"INSERT OR IGNORE INTO main.{table} SELECT * FROM old.{table}")
             # A machine may have moved the archive file since.
             target.execute("DELETE FROM main.extracted WHERE outcome = 'unreadable'")
-    finally:
-        target.close()
 
 
 def _write_settings(database: Path, folder: Path) -> None:
@@ -300,12 +286,8 @@ def _write_settings(database: Path, folder: Path) -> None:
 
 
 def _read_meta(database: Path, key: str) -> str:
-    source = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        found = source.execute("SELECT CAST(value AS TEXT) FROM meta WHERE key = ?", (key,)).get
-    finally:
-        source.close()
-    return str(found or "")
+    rows = _read(database, "SELECT CAST(value AS TEXT) FROM meta WHERE key = ?", key)
+    return str(rows[0][0] or "") if rows else ""
 
 
 def _remove(path: Path) -> None:

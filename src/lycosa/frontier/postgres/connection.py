@@ -149,14 +149,14 @@ class PostgresConnection:
 
     def rows(self, statement: str, values: Values = (), *, binary: bool = False) -> list[Any]:
         """The rows that a statement gives; many columns are read faster in their `binary` form."""
-        return self.db.execute(_literal(statement), values or None, binary=binary).fetchall()
+        return self.db.execute(literal(statement), values or None, binary=binary).fetchall()
 
     def row(self, statement: str, values: Values = ()) -> Any:
         """The first row that a statement gives, or None."""
         db = self.db
         if self._reader is None or self._reader.connection is not db:
             self._reader = db.cursor()  # one for all: to make one costs as much as to ask
-        return self._reader.execute(_literal(statement), values or None).fetchone()
+        return self._reader.execute(literal(statement), values or None).fetchone()
 
     def value(self, statement: str, values: Values = ()) -> Any:
         """The first value that a statement gives, or None."""
@@ -165,19 +165,19 @@ class PostgresConnection:
 
     def run(self, statement: str, values: Values = ()) -> int:
         """Run a statement; returns how many rows it changed."""
-        cursor = self.db.execute(_literal(statement), values or None)
+        cursor = self.db.execute(literal(statement), values or None)
         if self._pipeline is not None:
             self._pipeline.sync()
         return cursor.rowcount
 
     def send(self, statement: str, values: Values = ()) -> None:
         """Run a statement whose answer nobody needs."""
-        self.db.execute(_literal(statement), values or None)
+        self.db.execute(literal(statement), values or None)
 
     def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement for each row, in one round trip."""
         with self.db.cursor() as cursor:
-            cursor.executemany(_literal(statement), list(rows))
+            cursor.executemany(literal(statement), list(rows))
 
     @contextmanager
     def pipelined(self) -> Iterator[None]:
@@ -308,7 +308,7 @@ def is_lent(db: psycopg.Connection) -> bool:
     return int(_first_row(db.execute("SELECT pg_backend_pid()"))[0]) != db.info.backend_pid
 
 
-def _literal(statement: str) -> LiteralString:
+def literal(statement: str) -> LiteralString:
     """A statement that was put together from our own texts."""
     return statement  # type: ignore[return-value, unused-ignore]
 

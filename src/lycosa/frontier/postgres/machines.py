@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from msgspec import structs
+
 from lycosa.errors import LycosaError, UsageError
 from lycosa.frontier.contract import MachineFigures, MachineStatus
 from lycosa.frontier.postgres.changes import PostgresLosses
@@ -24,7 +26,8 @@ _ALONE = "SELECT pg_try_advisory_xact_lock(hashtextextended('lycosa start ' || %
 _OWN_UNTIL = f"SELECT max(until) FROM holder WHERE until > {SERVER_TIME} AND starts_with(owner, %s)"
 _REPORT = """
 INSERT INTO machine
-SELECT %(name)s, %(workers)s, now.at - %(seconds)s, now.at, %(pages)s, %(requests)s, %(bytes)s, %(rate)s, %(ended_by)s
+SELECT %(name)s, %(workers)s, now.at - %(seconds)s, now.at, %(pages)s, %(requests)s, %(bytes)s, %(pages_per_minute)s,
+    %(ended_by)s
 FROM (SELECT extract(epoch FROM clock_timestamp())) AS now (at)
 ON CONFLICT (name) DO UPDATE SET workers = excluded.workers, began = excluded.began, at = excluded.at,
     pages = excluded.pages, requests = excluded.requests, bytes = excluded.bytes, rate = excluded.rate,
@@ -107,16 +110,7 @@ class PostgresMachines(PostgresFacet):
 
     def report(self, figures: MachineFigures) -> bool:
         """Record what this machine has done; by a connection of its own, as the other one may be waiting."""
-        values = {
-            "name": self.machine,
-            "workers": figures.workers,
-            "seconds": figures.seconds,
-            "pages": figures.pages,
-            "requests": figures.requests,
-            "bytes": figures.bytes,
-            "rate": figures.pages_per_minute,
-            "ended_by": figures.ended_by,
-        }
+        values = {"name": self.machine, **structs.asdict(figures)}
         own = self._connection.another(patience_s=0.0)
         try:
             own.write(lambda: own.run(_REPORT, values))

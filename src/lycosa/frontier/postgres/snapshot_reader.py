@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, LiteralString
+from typing import Any
 
 import apsw
 import psycopg
@@ -18,7 +18,7 @@ from psycopg import errors
 from lycosa.errors import CollectionError
 from lycosa.frontier.postgres import schema
 from lycosa.frontier.postgres.address import check_name
-from lycosa.frontier.postgres.connection import connect, translate
+from lycosa.frontier.postgres.connection import connect, literal, translate
 
 Row = tuple[Any, ...]
 
@@ -75,7 +75,7 @@ class SnapshotReader:
         """The rows that a statement gives."""
         try:
             with self._begun().cursor(binary=True) as cursor:
-                return cursor.execute(_literal(statement), list(values) or None).fetchall()
+                return cursor.execute(literal(statement), list(values) or None).fetchall()
         except psycopg.Error as problem:
             raise self._translate(problem) from None
 
@@ -84,7 +84,7 @@ class SnapshotReader:
         self._streams += 1
         try:
             with self._begun().cursor(name=f"lycosa_{self._streams}", binary=True) as cursor:
-                cursor.execute(_literal(statement), list(values) or None)
+                cursor.execute(literal(statement), list(values) or None)
                 count = _FIRST_ROWS
                 while rows := cursor.fetchmany(count):
                     yield rows
@@ -165,8 +165,3 @@ class SnapshotReader:
             self._disconnect()
             return CollectionError("The database went away while it was being read: ask again when it is back.")
         return translate(problem)
-
-
-def _literal(statement: str) -> LiteralString:
-    """A statement that was put together from our own texts."""
-    return statement  # type: ignore[return-value, unused-ignore]

@@ -16,8 +16,7 @@ import msgspec
 from lycosa.collection.collection import Collection
 from lycosa.derived.store import mark_files
 from lycosa.lists.definition import ListCondition, OpenTable, TableList
-from lycosa.lists.kept_table import KeptTable
-from lycosa.lists.table_query import TableQuery
+from lycosa.lists.table_query import KeptTable, TableQuery
 from lycosa.missions.documents.catalogue import CATALOGUE, ShownCatalogue, kept_catalogue
 from lycosa.missions.documents.contacts import COLUMNS, ContactSheet, fill_letter, gather_sheets, sheet_row
 from lycosa.missions.documents.decisions import NAME as DECISIONS
