@@ -6,6 +6,7 @@ the facts of a whole site and makes a `DocumentDescription` of each document. Ev
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -190,3 +191,40 @@ class KnownPerson(Struct, frozen=True, omit_defaults=True):
     orcid: str = ""
     pages: tuple[str, ...] = ()  # about them
     documents: tuple[str, ...] = ()
+
+
+class ToldValue(NamedTuple):
+    """A value of a document as people are told of it; `note`: the role of a person, or whether an address is of now."""
+
+    field: str
+    value: str
+    confidence: float | None
+    evidence: tuple[Evidence, ...] = ()
+    note: str = ""
+
+
+def values_of(document: DocumentDescription) -> Iterator[ToldValue]:
+    """Every value of a document, in the order in which people read them."""
+    for name in ("title", "language", "abstract"):
+        if (found := getattr(document, name)) is not None:
+            yield ToldValue(name, *_parts_of(found))
+    for author in document.authors:
+        yield ToldValue("authors", author.name, author.confidence, author.evidence, author.orcid)
+        for address in author.addresses:
+            note = "now" if address.is_current else "printed"
+            yield ToldValue("address", address.email, address.confidence, address.evidence, note)
+    for person in document.contributors:
+        yield ToldValue("contributors", person.name, person.confidence, person.evidence, person.role)
+    kind = document.kind
+    yield ToldValue("category", document.category or kind.value, kind.confidence, kind.evidence)
+    if document.subcategory:
+        yield ToldValue("subcategory", document.subcategory, None)
+    for name in ("affiliations", "emails", "keywords", "rights"):
+        yield from (ToldValue(name, *_parts_of(found)) for found in getattr(document, name))
+    for name in ("year", "doi"):
+        if value := getattr(document, name):
+            yield ToldValue(name, value, None)
+
+
+def _parts_of(found: Finding) -> tuple[str, float, tuple[Evidence, ...]]:
+    return found.value, found.confidence, found.evidence

@@ -11,7 +11,7 @@ from lycosa.missions.api import Report
 from lycosa.missions.documents.catalogue import open_catalogue
 from lycosa.missions.documents.contacts import ContactSheet, contact_sheets
 from lycosa.missions.documents.decisions import permissions
-from lycosa.missions.documents.model import DocumentDescription, Evidence, text_of
+from lycosa.missions.documents.model import DocumentDescription, Evidence, ToldValue, text_of, values_of
 from lycosa.output.charts import Bar, draw_bars
 from lycosa.output.html_page import Section, TableLink, table, text, tiles, unfolding
 from lycosa.output.plain import counted, fit_html, printable
@@ -181,38 +181,36 @@ def tell_document(collection: Collection, url: str) -> None:
         print(printable(line))
 
 
+#: What stands before a value, where it is neither its field nor the role of a person.
+_NAMES = {
+    "authors": "author",
+    "affiliations": "affiliation",
+    "category": "kind",
+    "now": "  now",
+    "printed": "  printed",
+}
+
+
 def story_lines(document: DocumentDescription, *, permission: str = "") -> list[str]:
     """The story line by line."""
     lines = [document.url, f"  {document.format}, {counted(document.pages, 'page')}, fetched {document.fetched}"]
     if document.problem:
         lines.append(f"  problem: {document.problem}")
-    lines += _value("kind", document.kind.value, document.kind.confidence, document.kind.evidence)
-    if document.subcategory:
-        lines.append(f"  {'category':12} {document.category} / {document.subcategory}")
-    for name in ("title", "language", "abstract"):
-        if (found := getattr(document, name)) is not None:
-            lines += _value(name, found.value[:200], found.confidence, found.evidence)
-    for author in document.authors:
-        lines += _value("author", author.name, author.confidence, author.evidence)
-        for address in author.addresses:
-            name = "  now" if address.is_current else "  printed"
-            lines += _value(name, address.email, address.confidence, address.evidence)
-    for person in document.contributors:
-        lines += _value(person.role, person.name, person.confidence, person.evidence)
-    for found in document.affiliations:
-        lines += _value("affiliation", found.value, found.confidence, found.evidence)
+    for told in sorted(values_of(document), key=lambda told: told.field != "category"):
+        name = _NAMES.get(told.note, _NAMES.get(told.field, told.note or told.field))
+        if told.field not in ("keywords", "emails"):
+            lines += _value(name, told)
     if document.keywords:
         lines.append(f"  {'keywords':12} {', '.join(each.value for each in document.keywords)}")
-    for found in document.rights:
-        lines += _value("rights", found.value, found.confidence, found.evidence)
     if permission:
         lines.append(f"  {'permission':12} {permission}")
     lines += [f"  {'linked from':12} {url}" for url in document.linked_from[:5]]
     return lines
 
 
-def _value(name: str, value: str, confidence: float, evidence: tuple[Evidence, ...]) -> list[str]:
-    return [f"  {name:12} {value}  ({confidence:.2f})", *(f"  {'':12}   {_place(each)}" for each in evidence[:3])]
+def _value(name: str, told: ToldValue) -> list[str]:
+    sure = "" if told.confidence is None else f"  ({told.confidence:.2f})"
+    return [f"  {name:12} {told.value[:200]}{sure}", *(f"  {'':12}   {_place(each)}" for each in told.evidence[:3])]
 
 
 def _place(evidence: Evidence) -> str:

@@ -38,35 +38,20 @@ class Mention(Struct, frozen=True):
     url: str
 
 
-class Entry:
+class Entry(Struct, eq=False):
     """One person, while the directory is being made."""
 
-    __slots__ = (
-        "addresses",
-        "affiliations",
-        "documents",
-        "name",
-        "names",
-        "number",
-        "orcid",
-        "owned",
-        "pages",
-        "parts",
-        "printed",
-    )
-
-    def __init__(self, number: int, name: str) -> None:
-        self.number = number
-        self.name = name
-        self.parts = telling_parts(name)
-        self.names: dict[str, int] = {name: 0}
-        self.addresses: dict[str, MailAddress] = {}  # as pages give them
-        self.printed: dict[str, MailAddress] = {}  # as documents print them
-        self.affiliations: dict[str, Finding] = {}
-        self.orcid = ""
-        self.pages: dict[str, None] = {}
-        self.owned: dict[str, None] = {}  # pages about this person
-        self.documents: dict[str, None] = {}
+    number: int
+    name: str
+    parts: list[str] = []
+    names: dict[str, int] = {}  # every spelling, with how often it stands there
+    addresses: dict[str, MailAddress] = {}  # as pages give them
+    printed: dict[str, MailAddress] = {}  # as documents print them
+    affiliations: dict[str, Finding] = {}
+    orcid: str = ""
+    pages: dict[str, None] = {}
+    owned: dict[str, None] = {}  # pages about this person
+    documents: dict[str, None] = {}
 
     def may_be(self, parts: list[str]) -> bool:
         """Whether each part of a name has its like here, whole or by its initial: what a comparison would need."""
@@ -179,7 +164,7 @@ class Directory:
         return any(fits_address(entry.name, email) >= 0.8 for part in parts for entry in self._by_part.get(part, ()))
 
     def _new(self, name: str) -> Entry:
-        entry = Entry(len(self.entries) + 1, name)
+        entry = Entry(len(self.entries) + 1, name, telling_parts(name), {name: 0})
         self.entries.append(entry)
         for part in surname_keys(name):
             self._by_part[part].append(entry)

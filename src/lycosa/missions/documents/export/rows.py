@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from lycosa.missions.documents.model import DocumentDescription, Evidence, text_of
+from lycosa.missions.documents.model import DocumentDescription, Evidence, text_of, values_of
 from lycosa.output.table import Format, write
 
 COLUMNS = (
@@ -74,24 +74,19 @@ def _confidences(document: DocumentDescription) -> dict[str, Any]:
     return found
 
 
+#: Fields whose values are told with where they come from, by their names there.
+_PROVEN = {name: name for name in ("category", "title", "language")}
+_PROVEN |= {"authors": "author", "address": "email", "affiliations": "affiliation"}
+
+
 def _evidences(document: DocumentDescription) -> list[dict[str, Any]]:
     """Where each value comes from: field, value, source, rule, place."""
-    found: list[dict[str, Any]] = []
-
-    def add(field: str, value: str, evidence: tuple[Evidence, ...]) -> None:
-        found.extend({"field": field, "value": value[:120], **msgspec.to_builtins(each)} for each in evidence[:3])
-
-    add("category", document.kind.value, document.kind.evidence)
-    for name in ("title", "language"):
-        if (value := getattr(document, name)) is not None:
-            add(name, value.value, value.evidence)
-    for author in document.authors:
-        add("author", author.name, author.evidence)
-        for address in author.addresses:
-            add("email", address.email, address.evidence)
-    for each in document.affiliations:
-        add("affiliation", each.value, each.evidence)
-    return found
+    return [
+        {"field": _PROVEN[told.field], "value": told.value[:120], **msgspec.to_builtins(each)}
+        for told in values_of(document)
+        if told.field in _PROVEN
+        for each in told.evidence[:3]
+    ]
 
 
 def write_rows(rows: Iterator[dict[str, Any]], out: TextIO, *, form: Format, raw: bool = False) -> int:

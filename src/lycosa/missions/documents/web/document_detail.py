@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -19,7 +18,7 @@ from lycosa.missions.documents.decisions import (
     permissions,
     read_corrections,
 )
-from lycosa.missions.documents.model import Author, DocumentDescription, Evidence, text_of
+from lycosa.missions.documents.model import DocumentDescription, Evidence, ToldValue, text_of, values_of
 from lycosa.missions.web import NotFound
 
 _SHOWN_EVIDENCE = 8
@@ -90,7 +89,7 @@ def describe_document(collection: Collection, url: str) -> DocumentDetail:
         confidence=document.confidence,
         wanted=document.wanted,
         permission=permissions(collection.path).get(document.url, ""),
-        values=tuple(_values(document)),
+        values=tuple(map(_shown, values_of(document))),
         authors=tuple(author.name for author in document.authors),
         editable=tuple(_editable(document, corrected)),
         decisions=tuple(each for each in list_decisions(collection.path) if each.url == document.url),
@@ -101,42 +100,14 @@ def describe_document(collection: Collection, url: str) -> DocumentDetail:
     )
 
 
-def _values(document: DocumentDescription) -> Iterator[DocumentValue]:
-    for name in ("title", "language", "abstract"):
-        if (found := getattr(document, name)) is not None:
-            yield _shown(name, found.value, found.confidence, found.evidence)
-    for author in document.authors:
-        yield from _author(author)
-    for person in document.contributors:
-        yield _shown("contributors", person.name, person.confidence, person.evidence, note=person.role)
-    yield _shown("category", document.category or document.kind.value, document.kind.confidence, document.kind.evidence)
-    if document.subcategory:
-        yield _shown("subcategory", document.subcategory, None, ())
-    for name in ("affiliations", "emails", "keywords", "rights"):
-        for found in getattr(document, name):
-            yield _shown(name, found.value, found.confidence, found.evidence)
-    for name in ("year", "doi"):
-        if value := getattr(document, name):
-            yield _shown(name, value, None, ())
-
-
-def _author(author: Author) -> Iterator[DocumentValue]:
-    yield _shown("authors", author.name, author.confidence, author.evidence, note=author.orcid)
-    for address in author.addresses:
-        note = "now" if address.is_current else "printed"
-        yield _shown("address", address.email, address.confidence, address.evidence, note=note)
-
-
-def _shown(
-    field: str, value: str, confidence: float | None, evidence: Iterable[Evidence], *, note: str = ""
-) -> DocumentValue:
-    proofs = tuple(islice(evidence, _SHOWN_EVIDENCE))
+def _shown(told: ToldValue) -> DocumentValue:
+    proofs = told.evidence[:_SHOWN_EVIDENCE]
     return DocumentValue(
-        field=field,
-        value=value,
-        confidence=confidence,
+        field=told.field,
+        value=told.value,
+        confidence=told.confidence,
         evidence=tuple(ShownEvidence(**asdict(each)) for each in proofs),
-        note=note,
+        note=told.note,
         is_corrected=any(each.source == "correction" for each in proofs),
     )
 
