@@ -122,7 +122,7 @@ def test_types_are_dropped_by_pattern(web: Web, tmp_path: Path) -> None:
         "dropped-type",
     }
     web.asked.clear()
-    said = crawl(web, folder, "http://a.test/", "--set", "keep.drop=")
+    said = crawl(web, folder, "http://a.test/", "--set", "keep.drop=[]")
     assert "Of what was read and not stored, 4 pages are fetched again" in said
     assert len(rows(folder, "SELECT 1 FROM pages")) == 6
     assert len(web.paths()) == 4

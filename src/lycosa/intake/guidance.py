@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from lycosa.clock import iso_time
 from lycosa.collection.lessons import LEARNED, borrow
@@ -33,6 +34,13 @@ def warm() -> None:
         assert doc.text is not None and (doc.etree is None or doc.kind == "xml")
 
 
+Said = TypeVar("Said")
+
+
+def _only_links(found: Iterable[object]) -> list[Link]:
+    return [link for link in found if isinstance(link, Link)]
+
+
 class GuardedQuarry:
     """The quarry of one worker."""
 
@@ -51,73 +59,61 @@ class GuardedQuarry:
 
     def links(self, doc: Doc) -> list[Link]:
         """Links that the quarry sees beside those of the document."""
-        try:
-            return [link for link in islice(self.quarry.links(doc), self._max_links) if isinstance(link, Link)]
-        except (Exception, SystemExit) as error:
-            self._log_error("links", doc.url, error)
-            return []
+        return self._ask("links", doc.url, lambda: _only_links(islice(self.quarry.links(doc), self._max_links)), [])
 
     def chosen_links(self, doc: Doc) -> list[Link] | None:
         """The links of a document that are followed; None: all of them."""
-        try:
+
+        def choose() -> list[Link] | None:
             chosen = self.quarry.chosen_links(doc)
-            return None if chosen is None else [link for link in chosen if isinstance(link, Link)]
-        except (Exception, SystemExit) as error:
-            self._log_error("chosen_links", doc.url, error)
-            return None
+            return None if chosen is None else _only_links(chosen)
+
+        return self._ask("chosen_links", doc.url, choose, None)
 
     def refuses(self, url: str) -> str:
         """Why an address is in none of the mission's ranges; empty: it is admitted."""
-        try:
-            return str(self.quarry.refuses(url))
-        except (Exception, SystemExit) as error:
-            self._log_error("refuses", url, error)
-            return ""
+        return self._ask("refuses", url, lambda: str(self.quarry.refuses(url)), "")
 
     def describe_url(self, url: str) -> str:
         """What the quarry makes of an address."""
-        try:
-            return str(self.quarry.describe_url(url))
-        except (Exception, SystemExit) as error:
-            self._log_error("describe_url", url, error)
-            return ""
+        return self._ask("describe_url", url, lambda: str(self.quarry.describe_url(url)), "")
 
     def links_of_error(self, doc: Doc, status: int) -> list[Link]:
         """What an answer with an error status leads to."""
-        try:
-            links = islice(self.quarry.links_of_error(doc, status), self._max_links)
-            return [link for link in links if isinstance(link, Link)]
-        except (Exception, SystemExit) as error:
-            self._log_error("links_of_error", doc.url, error)
-            return []
+        return self._ask(
+            "links_of_error",
+            doc.url,
+            lambda: _only_links(islice(self.quarry.links_of_error(doc, status), self._max_links)),
+            [],
+        )
 
     def identity(self, url: str) -> str:
         """What an address stands for; empty: for itself."""
-        try:
-            return str(self.quarry.identity(url))
-        except (Exception, SystemExit) as error:
-            self._log_error("identity", url, error)
-            return ""
+        return self._ask("identity", url, lambda: str(self.quarry.identity(url)), "")
 
     def score(self, link: Link, doc: Doc) -> float:
         """How promising a link is, 0 to 1."""
-        try:
-            score = float(self.quarry.score(link, doc))
-        except (Exception, SystemExit) as error:
-            self._log_error("score", doc.url, error)
-            return 0.0
+        score = self._ask("score", doc.url, lambda: float(self.quarry.score(link, doc)), 0.0)
         return min(1.0, max(0.0, score)) if score == score else 0.0  # NaN is not itself
 
     def recognise(self, doc: Doc, relation: str = "") -> str:
         """The refined kind; empty where there is none. `relation` is the kind of the link that leads to it."""
-        try:
+
+        def name() -> str:
             kind = self.quarry.recognise(doc)
             if not kind and relation in self.trusted_kinds:
                 kind = self.quarry.recognise_part(doc, relation)
             return str(kind or "")[:200]
+
+        return self._ask("recognise", doc.url, name, "")
+
+    def _ask(self, method: str, url: str, call: Callable[[], Said], default: Said) -> Said:
+        """What a method of the quarry says; the default, where it raises."""
+        try:
+            return call()
         except (Exception, SystemExit) as error:
-            self._log_error("recognise", doc.url, error)
-            return ""
+            self._log_error(method, url, error)
+            return default
 
     def _log_error(self, method: str, url: str, error: BaseException) -> None:
         self.errors += 1

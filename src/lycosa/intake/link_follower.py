@@ -6,6 +6,8 @@ given its context.
 
 from __future__ import annotations
 
+from typing import Any
+
 from lycosa import urls
 from lycosa.config.settings import Mission
 from lycosa.fetch.robots import MAX_SITEMAPS
@@ -223,37 +225,28 @@ class LinkFollower:
         score, policy_data = link_scoring.score(link, doc, url=url, host=host, context=context)
         if score > address.score + 0.01 and not self._rules.repetition.is_dull(url, host):
             address.score = score
-            self._batch.discoveries.append(
-                Discovery(
-                    url_hash=urls.url_id(url),
-                    url=url,
-                    host=host,
-                    score=score,
-                    depth=target.depth if link.kind == "refresh" else target.depth + 1,
-                    parent=target.row,
-                    via=link.kind,
-                    anchor=link.text,
-                    context=context,
-                    policy_data=policy_data,
-                )
-            )
+            depth = target.depth + (link.kind != "refresh")
+            self._tell_again(url, link, target, depth=depth, score=score, context=context, policy_data=policy_data)
 
     def _record_needed(self, address: urls.Address, link: Link, target: Target) -> None:
         """Tell the frontier, once, of a known URL that a document is not whole without."""
         if address.needed:
             return
         address.needed = True
-        url = address.url
+        self._tell_again(address.url, link, target, needed=True)
+
+    def _tell_again(self, url: str, link: Link, target: Target, *, depth: int = -1, **known: Any) -> None:
+        """Tell the frontier of a link to a URL that is known, or that is not followed."""
         self._batch.discoveries.append(
             Discovery(
                 url_hash=urls.url_id(url),
                 url=url,
                 host=urls.host_of(url),
-                depth=target.depth + 1,
+                depth=target.depth + 1 if depth < 0 else depth,
                 parent=target.row,
                 via=link.kind,
                 anchor=link.text,
-                needed=True,
+                **known,
             )
         )
 
@@ -272,19 +265,7 @@ class LinkFollower:
             return
         host, depth = urls.host_of(url), target.depth + 1
         verdict = self._rules.refusal(url, depth=depth, host=host) or verdict
-        self._batch.discoveries.append(
-            Discovery(
-                url_hash=url_hash,
-                url=url,
-                host=host,
-                state=int(State.REJECTED),
-                reason=verdict.reason,
-                depth=depth,
-                parent=target.row,
-                via=link.kind,
-                anchor=link.text,
-            )
-        )
+        self._tell_again(url, link, target, state=int(State.REJECTED), reason=verdict.reason)
 
     def follow_redirect(self, url: str, target: Target) -> None:
         """Follow a redirect as a target of its own: judged, polite, fetched once. A seed's redirect is a seed."""
