@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from operator import add, mul, sub
 from typing import NamedTuple, NoReturn
 
 import turbohtml
@@ -37,6 +38,7 @@ _TOKEN = re.compile(
 _QUOTED = re.compile(r"""\\(["'])""")
 _DIRECT = ("inside", "contain", "before", "after")
 _CUTS = ("without", "intersect")
+_OF_SETS: dict[str, Callable[[PieceSet, PieceSet], PieceSet]] = {"+": add, "-": sub, "*": mul}
 _RELATIONS = (*_DIRECT, "overlap", *_CUTS)
 _VALUES = ("text", "markup", "attribute", "name")
 #: Functions that look at the page or inside pieces, with what stands in quotes; and those of pieces alone.
@@ -337,19 +339,10 @@ def _combined(left: _Step, operator: str, right: _Step) -> _Step:
     def combine(page: TaggedPage) -> PieceSet:
         p, q = left(page), right(page)
         page.spend(len(p) + len(q))
-        if word == "+":
-            return p + q
-        if word == "-":
-            return p - q
-        if word == "*":
-            return p * q
-        if word == "without":
-            return p.without(q)
-        if word == "intersect":
-            return p.intersect(q)
-        if word == "overlap":
-            return p.overlap(q, negate=negate)
-        found: PieceSet = getattr(p, word)(q, directly=directly, negate=negate)
+        if word in _OF_SETS:
+            return _OF_SETS[word](p, q)
+        options = {} if word in _CUTS else {"negate": negate} | ({"directly": directly} if word in _DIRECT else {})
+        found: PieceSet = getattr(p, word)(q, **options)
         return found
 
     return combine
