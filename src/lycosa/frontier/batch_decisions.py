@@ -200,7 +200,7 @@ class BatchDecisions(ABC):
         return refused
 
     def _count_opened(self, old: KnownUrl, host: str) -> None:
-        self._counts.opened(old.state, old.reason)
+        self._counts.move((old.state, old.reason))
         old.state, old.reason = State.PENDING, ""
         self.woken.add(host)
 
@@ -215,8 +215,7 @@ class BatchDecisions(ABC):
                 continue
             state = self._resolve_state(outcome, old)
             reason = outcome.reason if state != State.PENDING else ""
-            counts.state(old.state, old.reason, -1)
-            counts.state(state, reason, 1)
+            counts.move((old.state, old.reason), (state, reason))
             if outcome.http:
                 counts.figure(statuses, str(outcome.http), 1)
                 self._answers += 1
@@ -310,7 +309,7 @@ class BatchDecisions(ABC):
                 trusted[hint.host] = is_trusted(*self._read_trust(hint.host))
             is_opened = trusted[hint.host] and State.FETCHED <= state <= State.GONE and visited < self._round
             if is_opened and self._open_hinted(n, state, reason):
-                self._counts.opened(state, reason)
+                self._counts.move((state, reason))
                 self.woken.add(hint.host)
         if dates:
             self._write_dates(dates)

@@ -44,10 +44,10 @@ class ChangeCounts:
         pair = (name, key[:_KEY_CHARS])
         self._figures[pair] = self._figures.get(pair, 0) + change
 
-    def opened(self, state: int, reason: str) -> None:
-        """Count a URL that is pending now."""
-        self.state(state, reason, -1)
-        self.state(0, "", 1)
+    def move(self, before: tuple[int, str], now: tuple[int, str] = (0, ""), count: int = 1) -> None:
+        """Count so many URLs that had one state and reason and have another now; by default they are pending."""
+        self.state(*before, -count)
+        self.state(*now, count)
 
 
 #: Gives the URLs of a packed link row back.
@@ -102,7 +102,7 @@ class DepthKeeper(ABC):
             row = self._set(row, depth)
         if row.state == State.REJECTED and row.reason == "depth" and (fits or row.depth <= self._max_depth):
             if self._open(row.n):
-                self._counts.opened(row.state, row.reason)
+                self._counts.move((row.state, row.reason))
                 self._woken.add(urls.host_of(row.url))
         elif is_lower and row.state in (State.PENDING, State.WAITING):
             self._record_lowered(row.n)

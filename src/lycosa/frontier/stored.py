@@ -15,6 +15,7 @@ from lycosa.frontier.contract import (
     POISON,
     REFUSALS,
     REOPENED_BY_ROUNDS,
+    Judge,
     RoundRow,
     Summary,
     UrlRow,
@@ -169,6 +170,23 @@ WHERE :host_pages <= 0 OR rank <= greatest(:host_pages - coalesce(waiting, 0), :
 ORDER BY round, {{order}}
 LIMIT CASE WHEN :pages > 0
     THEN greatest(:pages - (SELECT count(*) FROM url WHERE {_WAITS}), :pages / 2) ELSE 9223372036854775807 END"""
+
+
+def judge_rows(
+    rows: Iterable[tuple[int, str, int, str, str]], judge: Judge
+) -> tuple[list[tuple[int, int, str]], list[tuple[int, str, str]]]:
+    """Judge refused URLs again (row, URL, depth, host, reason).
+
+    Gives those that are admitted, with the state and reason they had, and those that have another reason, with both.
+    """
+    opened, changed = [], []
+    for n, url, depth, host, reason in rows:
+        verdict = judge(url, depth, host)
+        if verdict.ok:
+            opened.append((n, int(State.REJECTED), reason))
+        elif verdict.reason != reason:
+            changed.append((n, reason, verdict.reason))
+    return opened, changed
 
 
 def list_rounds(ask: Callable[..., list[Any]]) -> list[RoundRow]:

@@ -15,7 +15,7 @@ from lycosa.frontier.postgres import leases
 from lycosa.frontier.postgres.connection import PostgresConnection, PostgresFacet, ShardedCounts, reading, writing
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.schema import NUMBERS, part_of_row
-from lycosa.frontier.stored import CHOOSE_PAGES, IS_PAGE, ROUND_OPENS, list_rounds, postgres_sql, round_now
+from lycosa.frontier.stored import CHOOSE_PAGES, IS_PAGE, ROUND_OPENS, judge_rows, list_rounds, postgres_sql, round_now
 from lycosa.model import State
 
 CHUNK = 5_000  # rows of one transaction
@@ -96,8 +96,7 @@ class PostgresChanges(PostgresFacet):
         values = (part_of(host), host_key(host), under, CHUNK, int(state), reason)
         count = self._connection.run(_END_HOST, values)
         counts = ShardedCounts()
-        counts.state(State.PENDING, "", -count)
-        counts.state(state, reason, count)
+        counts.move((State.PENDING, ""), (state, reason), count)
         counts.write(self._connection)
         return count
 
@@ -118,9 +117,7 @@ class PostgresChanges(PostgresFacet):
         sql = "UPDATE url SET state = %s, reason = %s WHERE part = %s AND n = %s"
         connection.run(sql, (int(State.FAILED), reason, *place))
         counts = ShardedCounts()
-        state, before = row
-        counts.state(state, before, -1)
-        counts.state(State.FAILED, reason, 1)
+        counts.move(row, (State.FAILED, reason))
         counts.write(connection)
 
     @writing
@@ -153,14 +150,8 @@ class PostgresChanges(PostgresFacet):
             last = 0
             while rows := self._ask(_REJECTED, part, last, list(reasons), CHUNK):
                 last = rows[-1][0]
-                opened: _Opened = []
-                changed: _Renamed = []
-                for n, url, depth, reason in rows:
-                    verdict = judge(url, depth, urls.host_of(url))
-                    if verdict.ok:
-                        opened.append((n, State.REJECTED, reason))
-                    elif verdict.reason != reason:
-                        changed.append((n, reason, verdict.reason))
+                named = ((n, url, depth, urls.host_of(url), reason) for n, url, depth, reason in rows)
+                opened, changed = judge_rows(named, judge)
                 total += self._apply(part, opened, changed) if opened or changed else 0
         return total
 
@@ -258,8 +249,7 @@ def open_rows(connection: PostgresConnection, rows: Sequence[tuple[int, int, str
         return
     counts = ShardedCounts()
     for _, state, reason in rows:
-        counts.state(state, reason, -1)
-    counts.state(State.PENDING, "", len(rows))
+        counts.move((state, reason))
     ns = sorted(n for n, _, _ in rows)
     places = ([part_of_row(n) for n in ns], ns)
     connection.run(_OPEN, places)
@@ -272,8 +262,7 @@ def _rename(connection: PostgresConnection, rows: list[tuple[int, str, str]]) ->
     """Record that URLs are rejected for another reason now."""
     counts = ShardedCounts()
     for _, old, new in rows:
-        counts.state(State.REJECTED, old, -1)
-        counts.state(State.REJECTED, new, 1)
+        counts.move((State.REJECTED, old), (State.REJECTED, new))
     sql = "UPDATE url SET reason = %s WHERE part = %s AND n = %s"
     connection.run_many(sql, ((new, part_of_row(n), n) for n, _, new in rows))
     counts.write(connection)
@@ -358,9 +347,8 @@ class PostgresRounds(PostgresFacet):
         if chosen and connection.value(_IS_UNCHOSEN):  # at first, and where the connection was lost
             connection.run(_CHOOSE, {**values, "parts": list(range(part, PARTITIONS))})
         for state, reason, found in connection.rows(_OPEN_ROUND.format(chosen), {**values, "parts": [part]}):
-            counts.state(state, reason, -found)
+            counts.move((state, reason), count=found)
             count += found
-        counts.state(State.PENDING, "", count)
         counts.write(connection)
         connection.run("UPDATE round SET opened = %s WHERE round = %s", (part + 1, values["round"]))
         return count

@@ -201,13 +201,11 @@ class PostgresTargets(PostgresFacet):
 
     @writing
     def _wake_some(self, parts: list[int], now: float) -> set[str]:
-        counts, total = ShardedCounts(), 0
+        counts = ShardedCounts()
         hosts: set[str] = set()
         for name, reason, count in self._connection.rows(_DUE, (self._leases.keep_held(parts), now, _CHUNK)):
-            counts.state(State.WAITING, reason, -count)
+            counts.move((State.WAITING, reason), count=count)
             hosts.add(name)
-            total += count
-        counts.state(State.PENDING, "", total)
         counts.write(self._connection)
         return hosts
 

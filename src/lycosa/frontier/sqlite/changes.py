@@ -20,7 +20,7 @@ from lycosa.frontier.contract import POISON, Judge, RoundRow, Span, overlaps
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite.connection import Connection, SqliteFacet, translated
 from lycosa.frontier.sqlite.counters import Counts
-from lycosa.frontier.stored import CHOOSE_PAGES, IS_PAGE, ROUND_OPENS, list_rounds, round_now, sqlite_sql
+from lycosa.frontier.stored import CHOOSE_PAGES, IS_PAGE, ROUND_OPENS, judge_rows, list_rounds, round_now, sqlite_sql
 from lycosa.model import State
 
 CHUNK = 5_000  # rows of one transaction
@@ -64,8 +64,7 @@ class SqliteChanges(SqliteFacet):
                 ns: list[Any] = [n for (n,) in connection.db.execute(_HEAD, (*bindings, CHUNK))]
                 connection.db.executemany(_END, ((state, reason, n) for n in sorted(ns)))
                 counts = Counts()
-                counts.state(State.PENDING, "", -len(ns))
-                counts.state(state, reason, len(ns))
+                counts.move((State.PENDING, ""), (state, reason), len(ns))
                 counts.write(connection.db)
             total += len(ns)
         return total
@@ -89,9 +88,7 @@ class SqliteChanges(SqliteFacet):
                 return
             connection.db.execute(_END, (State.FAILED, reason, n))
             counts = Counts()
-            state, reason_before = row
-            counts.state(state, reason_before, -1)
-            counts.state(State.FAILED, reason, 1)
+            counts.move(row, (State.FAILED, reason))
             counts.write(connection.db)
 
     @translated
@@ -125,16 +122,8 @@ class SqliteChanges(SqliteFacet):
             if not rows:
                 return total
             last = rows[-1][0]
-            opened: list[tuple[int, int, str]] = []
-            changed: list[tuple[int, str, str]] = []
-            for n, url, depth, host, reason in rows:
-                if reason not in reasons:
-                    continue
-                verdict = judge(url, depth, db.execute(_NAME, (host,)).get)
-                if verdict.ok:
-                    opened.append((n, State.REJECTED, reason))
-                elif verdict.reason != reason:
-                    changed.append((n, reason, verdict.reason))
+            named = ((*row[:3], db.execute(_NAME, (row[3],)).get, row[4]) for row in rows if row[4] in reasons)
+            opened, changed = judge_rows(named, judge)
             if opened or changed:
                 with connection.write():
                     open_rows(connection, opened)
@@ -246,8 +235,7 @@ def open_rows(connection: Connection, rows: list[tuple[int, int, str]], *, notif
     """Make URLs pending, given their row number and the state and reason they had; `notify` their workers."""
     counts = Counts()
     for _, state, reason in rows:
-        counts.state(state, reason, -1)
-    counts.state(State.PENDING, "", len(rows))
+        counts.move((state, reason))
     connection.db.executemany(_OPEN, ((n,) for n, _, _ in rows))
     if notify:
         connection.db.executemany(_NOTIFY, ((n,) for n, _, _ in rows))
@@ -258,8 +246,7 @@ def _rename(connection: Connection, rows: list[tuple[int, str, str]]) -> None:
     """Record that URLs are rejected for another reason now."""
     counts = Counts()
     for _, old, new in rows:
-        counts.state(State.REJECTED, old, -1)
-        counts.state(State.REJECTED, new, 1)
+        counts.move((State.REJECTED, old), (State.REJECTED, new))
     connection.db.executemany("UPDATE url SET reason = ? WHERE n = ?", ((new, n) for n, _, new in rows))
     counts.write(connection.db)
 
@@ -331,10 +318,9 @@ def _open(db: apsw.Connection, bindings: Mapping[str, object], chosen: str) -> i
     counts, total = Counts(), 0
     rows: list[Any] = db.execute(_COUNT.format(chosen), bindings).fetchall()
     for state, reason, count in rows:
-        counts.state(state, reason, -count)
+        counts.move((state, reason), count=count)
         total += count
     if total:
-        counts.state(State.PENDING, "", total)
         db.execute(_OPEN_ROUND.format(chosen), bindings)
         counts.write(db)
     return total
