@@ -120,7 +120,8 @@ def test_the_index_gives_the_data_back(crawl: Crawl, capsys: pytest.CaptureFixtu
             assert normalise(entry.original) == url
             assert entry.last_modified == date_of(page.last_modified)
             assert entry.server_date == date_of(page.server_date) != ""
-            assert entry.links == [(link.url, link.text) for link in page.links if link.accepted]
+            ends = [(find_end(collection, link.url), link.text) for link in page.links if link.accepted]
+            assert entry.links == [(end, text) for end, text in ends if end]
             links += len(entry.links)
     form = re.compile(
         r'([0-9a-f]{32}) (\S+) (\S+) "((?:[^"\\]|\\.)*)" (\S+) (\S+) (\S+) (\S+)|\t@(\S+) "((?:[^"\\]|\\.)*)"'
@@ -135,6 +136,14 @@ def test_the_index_gives_the_data_back(crawl: Crawl, capsys: pytest.CaptureFixtu
     with capsys.disabled():
         print(f"\nCrawler.conf: index of {len(entries)} pages and {links} links reads back")
     assert len(lines) == len(entries) + links
+
+
+def find_end(collection: Collection, url: str) -> str:
+    """Where a link leads in the end; nowhere, if robots.txt forbids it."""
+    found = collection.url(url)
+    if found is None or not found.redirect:
+        return "" if found is not None and found.reason == "robots" else url
+    return find_end(collection, found.redirect)
 
 
 def test_the_log_tells_every_action(synthetic_web: SyntheticWeb, crawl: Crawl) -> None:
