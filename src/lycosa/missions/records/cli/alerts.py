@@ -14,8 +14,10 @@ from lycosa.output.destination import opened
 from lycosa.output.plain import counted, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lycosa.missions.records.alerts.alert_log import AlertItem
-    from lycosa.missions.records.delivery import QueuedMessage
+    from lycosa.missions.records.delivery import DeliveryReport, QueuedMessage
 
 
 @click.command(short_help="Tell readers what changed in records and pages.")
@@ -69,17 +71,19 @@ def alerts(
             else ""
         )
         click.echo(f"lycosa: {counted(len(run.items), 'alert')}{waiting}", err=True)
-        sentences = run.sentences
-        given_up = 0
-        if send:
-            report = send_messages(source, store, readers)
-            click.echo(f"lycosa: {counted(report.sent, 'message')} sent", err=True)
-            sentences = [*sentences, *report.sentences]
-            given_up = report.given_up
-        for sentence in sentences:
-            click.echo(f"lycosa: {printable(sentence)}", err=True)
-        if given_up:
-            raise Partial(f"{counted(given_up, 'message')} could not be delivered (lycosa outbox).")
+        report = send_messages(source, store, readers) if send else None
+        _tell_sending(report, run.sentences)
+        if report is not None and report.given_up:
+            raise Partial(f"{counted(report.given_up, 'message')} could not be delivered (lycosa outbox).")
+
+
+def _tell_sending(report: DeliveryReport | None, sentences: Sequence[str] = ()) -> None:
+    """Tell what was found, and what became of the messages that were sent."""
+    if report is not None:
+        click.echo(f"lycosa: {counted(report.sent, 'message')} sent", err=True)
+        sentences = [*sentences, *report.sentences]
+    for sentence in sentences:
+        click.echo(f"lycosa: {printable(sentence)}", err=True)
 
 
 def _show(items: list[AlertItem], form: str | None) -> None:
@@ -133,7 +137,6 @@ def outbox(
     from lycosa.missions.records.database import open_store
     from lycosa.missions.records.delivery import Outbox
     from lycosa.missions.records.readers import load_readers
-    from lycosa.output.plain import printable
     from lycosa.output.table import write
 
     file, numbers = _split_words(words)
@@ -150,10 +153,7 @@ def outbox(
         elif drop:
             click.echo(f"lycosa: {counted(box.drop(chosen), 'message')} dropped", err=True)
         if readers is not None:
-            report = send_messages(source, store, readers)
-            click.echo(f"lycosa: {counted(report.sent, 'message')} sent", err=True)
-            for sentence in report.sentences:
-                click.echo(f"lycosa: {printable(sentence)}", err=True)
+            _tell_sending(send_messages(source, store, readers))
         if retry or drop or readers is not None:
             return
         queued = box.messages() if everything else box.messages("waiting", "given up")

@@ -132,6 +132,11 @@ class RecordStore:
         for row in self.rows(sql, bound):
             yield self._record(row)
 
+    def has_table(self, name: str) -> bool:
+        """Whether the tables of a package are there."""
+        sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+        return next(self.rows(sql, (name,)), None) is not None
+
     def own_kinds(self) -> list[str]:
         """The kinds of records that are not another mission's to show."""
         sql = f"SELECT DISTINCT kind FROM record WHERE {OWN} ORDER BY kind"

@@ -55,6 +55,11 @@ class RecordOrigin(Struct, frozen=True, kw_only=True):
     rules_version: str = ""
     source: str = ""
 
+    @property
+    def place(self) -> tuple[float, str, int, str]:
+        """Where the page stands, and the rules that read it."""
+        return self.fetched_at, self.warc, self.offset, self.rules_version
+
 
 class VersionWriter:
     """Writes versions of records within a transaction of its caller; counts what it wrote."""
@@ -99,7 +104,7 @@ class VersionWriter:
         """Keep a record: as a new one, as a new version, or as a confirmation of what is known."""
         data = record.data
         category, range_ = str(data.get("@category") or ""), str(data.get("@range") or "")
-        place = (origin.fetched_at, origin.warc, origin.offset, origin.rules_version)
+        place = origin.place
         if before is None:
             row = (origin.page, record.kind, origin.quarry, record.key, category, range_, origin.at, origin.at, *place)
             self._database.execute(_ADD_RECORD, row)
@@ -125,22 +130,8 @@ class VersionWriter:
 
     def _add_version(self, origin: RecordOrigin, record: int, number: int, what: What, text: str | None) -> int:
         self.counts[what] += 1
-        row = (
-            record,
-            number,
-            what,
-            origin.cause,
-            origin.at,
-            origin.round,
-            int(text is not None),
-            origin.fetched_at,
-            origin.warc,
-            origin.offset,
-            origin.rules_version,
-            origin.source,
-            text,
-        )
-        self._database.execute(_ADD_VERSION, row)
+        row = (record, number, what, origin.cause, origin.at, origin.round, int(text is not None), *origin.place)
+        self._database.execute(_ADD_VERSION, (*row, origin.source, text))
         return int(self._database.last_insert_rowid())
 
 

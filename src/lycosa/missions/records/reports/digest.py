@@ -249,7 +249,7 @@ class DigestStore:
         self._is_writable = not store.connection.readonly("main")
         if self._is_writable:
             store.ensure("digest", 1, _TABLES)
-        elif next(store.rows("SELECT 1 FROM sqlite_schema WHERE name = 'digest_reader'"), None) is None:
+        elif not store.has_table("digest_reader"):
             tables = _TABLES.replace("CREATE TABLE ", "CREATE TEMP TABLE ").replace(
                 "CREATE INDEX ", "CREATE INDEX temp."
             )

@@ -81,7 +81,7 @@ class StoryReason(Struct, frozen=True, omit_defaults=True):
 def ensure_tables(store: RecordStore) -> bool:
     """Make the tables of stories; whether they are there, which in a folder that is only read they may not be."""
     if store.connection.readonly("main"):
-        return bool(store.connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'story_member'").get)
+        return store.has_table("story_member")
     store.ensure("stories", VERSION, TABLES, upgrades=_UPGRADES)
     return True
 

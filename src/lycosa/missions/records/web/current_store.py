@@ -51,12 +51,6 @@ def changed_store(collection: Collection) -> Iterator[RecordStore]:
         yield store
 
 
-def has_table(store: RecordStore, name: str) -> bool:
-    """Whether the tables of a package are there."""
-    sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
-    return next(store.rows(sql, (name,)), None) is not None
-
-
 def refresh_shown(collection: Collection, database: apsw.Connection) -> None:
     """Bring records, lists and stories up to what the crawl holds."""
     from lycosa.missions.records.health import keep_description

@@ -24,7 +24,7 @@ from lycosa.missions.records.delivery.outbox import hide_secrets
 from lycosa.missions.records.field_roles import name_record
 from lycosa.missions.records.stories.catalogue import MEMBERS, title_of
 from lycosa.missions.records.stories.story_refresh import TABLES as STORY_TABLES
-from lycosa.missions.records.web.current_store import has_lists, has_table, match_words, shown_store
+from lycosa.missions.records.web.current_store import has_lists, match_words, shown_store
 from lycosa.missions.records.web.reader_pages import tell_watched
 from lycosa.missions.web import mark
 
@@ -302,7 +302,7 @@ CREATE TEMP TABLE shown_story AS
 
 
 def _prepare_stories(store: RecordStore) -> None:
-    if not has_table(store, "story_member"):
+    if not store.has_table("story_member"):
         store.connection.execute(_as_temporary(STORY_TABLES))
     store.connection.execute(_STORIES)
 
@@ -344,7 +344,7 @@ STORIES = TableList(
 
 
 def _prepare_alerts(store: RecordStore) -> None:
-    if not has_table(store, "alert_item"):
+    if not store.has_table("alert_item"):
         store.connection.execute("CREATE TEMP TABLE alert_item (id INTEGER PRIMARY KEY, key, alert, at, item)")
 
 
@@ -391,7 +391,7 @@ class OutboxQuery(TableQuery):
 
 def _prepare_outbox(store: RecordStore) -> None:
     names = "id, state, channel, receiver, subject, queued_at, tries, due_at, reason"
-    if not has_table(store, "delivery_message"):
+    if not store.has_table("delivery_message"):
         store.connection.execute(f"CREATE TEMP TABLE delivery_message ({names})")
 
 

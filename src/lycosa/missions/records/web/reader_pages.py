@@ -19,7 +19,7 @@ from lycosa.missions.records.readers import ReadersFile, load_readers
 from lycosa.missions.records.reports.digest import DigestStore
 from lycosa.missions.records.reports.digest_output import gather_data
 from lycosa.missions.records.reports.report_file import load_report
-from lycosa.missions.records.web.current_store import changed_store, has_table, shown_store
+from lycosa.missions.records.web.current_store import changed_store, shown_store
 from lycosa.missions.web import WebRequest
 
 NAME = "readers.toml"
@@ -89,7 +89,7 @@ def list_readers(collection: Collection) -> ReaderList:
     server = f"{file.mail.host}:{file.mail.port}" if file.mail is not None else ""
     with shown_store(collection.path) as (store, _):
         states: dict[str, tuple[int, float, int]] = {}
-        if has_table(store, "digest_reader"):
+        if store.has_table("digest_reader"):
             sql = """SELECT reader, issue, at, (SELECT count(*) FROM digest_delivered AS d WHERE d.reader = r.reader)
                      FROM digest_reader AS r"""
             states = {name: (issue, at, count) for name, issue, at, count in store.rows(sql)}

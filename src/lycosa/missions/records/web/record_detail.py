@@ -18,7 +18,7 @@ from lycosa.missions.records.schema import FoundRecord
 from lycosa.missions.records.settings import RecordsSettings
 from lycosa.missions.records.site_description import is_described, read_description
 from lycosa.missions.records.stories.catalogue import story_of
-from lycosa.missions.records.web.current_store import has_table, shown_store
+from lycosa.missions.records.web.current_store import shown_store
 from lycosa.missions.records.web.lists import show_value
 from lycosa.missions.web import NotFound
 from lycosa.parse import charset
@@ -113,7 +113,7 @@ def describe_record(collection: Collection, number: str) -> RecordDetail:
 
 def _story(store: RecordStore, record: StoredRecord) -> int:
     """The number of its story, where another record tells it, too."""
-    if not has_table(store, "story_member"):
+    if not store.has_table("story_member"):
         return 0
     number = story_of(store, record.id)
     others = next(store.rows("SELECT count(*) FROM story_member WHERE story = ?", (number,)))[0] if number else 0
