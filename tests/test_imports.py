@@ -50,6 +50,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *GROUND, "archive", "config", "fetch", "frontier", "frontier.postgres", "frontier.sqlite",
         "judge.priority", "output", "parse",
     ),
+    "wishes": (*GROUND, "collection", "fetch", "parse"),
     "derived": (*GROUND, "collection", "frontier.sqlite", "judge.admission", "text"),
     "graph": (*GROUND, "collection", "output"),
     "extract": (
@@ -68,7 +69,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "explain": (
         *GROUND, "collection", "config", "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission",
-        "judge.priority", "output", "parse", "quarry", "text",
+        "judge.priority", "output", "parse", "quarry", "text", "wishes",
     ),
     "export": (*GROUND, "archive", "collection", "config", "derived", "explain", "frontier", "graph", "output"),
     "analysis": (

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from lycosa.explain.why import FIRST_STEPS, Host, PathStep, UrlFate, Why
 from lycosa.output.plain import counted, printable
 from lycosa.reasons import explain
+from lycosa.wishes.signals import settle
 
 _LABEL = 9  # width of the names in front of each section
 _SHOWN_LINKS = 20
@@ -126,6 +127,8 @@ def _lines(why: Why) -> Iterator[str]:
     if why.wanted_by:
         yield from _section("wanted", [f"by {name}: {ground}" for name, ground in why.wanted_by.items()])
     yield from _section("rules", _rule_lines(why))
+    if why.wishes:
+        yield from _section("use", _wish_lines(why))
     if why.score:
         parts = ", ".join(f"{name} {value:g}" for name, value in why.score.parts.items())
         weighed = ", ".join(f"{name} {value:.3g}" for name, value in why.score.relevance.items())
@@ -184,6 +187,22 @@ def _rule_lines(why: Why) -> list[str]:
     width = max(len(ruling.rule) for ruling in why.rules)
     words = {True: "yes", False: "no", None: "?"}
     return [f"{ruling.rule:{width}}  {words[ruling.ok]:3}  {ruling.detail}" for ruling in why.rules]
+
+
+def _wish_lines(why: Why) -> list[str]:
+    """What holds for each use, then who says so."""
+    held = settle(why.wishes)
+    lines = []
+    for use, is_allowed in held.items():
+        said = [
+            f"{signal.place} ({signal.words})"
+            for signal in why.wishes
+            if (signal.use, signal.allowed) == (use, is_allowed)
+        ]
+        others = any(signal.allowed != is_allowed for signal in why.wishes if signal.use == use)
+        end = "; others allow it, and the strictest holds" if others else ""
+        lines.append(f"{use:9}{'allowed' if is_allowed else 'forbidden'} by {', '.join(dict.fromkeys(said))}{end}")
+    return lines
 
 
 def _path_lines(why: Why) -> list[str]:

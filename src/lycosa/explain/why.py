@@ -34,6 +34,8 @@ from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES, State
 from lycosa.quarry import Quarry, overrides
 from lycosa.text import Term
+from lycosa.wishes.collected import CollectedWishes
+from lycosa.wishes.signals import Signal
 
 _HOPS = 20  # redirects followed to learn what became of a page
 _STEPS = 1000  # of the path from a seed
@@ -216,6 +218,7 @@ class Why(Struct, omit_defaults=True):
     near: list[Hop]  # addresses that differ a little and are known, for one that is not
     links: Links | None  # None: not asked for
     terms: list[Term] = []  # of the stored page the ten best, where a policy weighs pages
+    wishes: list[Signal] = []  # what its site says of the use of its text
     wanted_by: dict[str, str] = {}  # of several missions those that wanted it, and why
     left_out_by: str = ""  # what the mission says of a page whose link to it was not followed, where none was
 
@@ -270,8 +273,14 @@ class _Explainer:
             links=linked,
             terms=find_terms(self._collection, mission, row) if row else [],
             left_out_by=_describe_source(linked, ranges) if is_left_out else "",
+            wishes=self._read_wishes(url),
             wanted_by=find_wanting(self._collection, mission, row, quarry=self._quarry) if row else {},
         )
+
+    def _read_wishes(self, url: str) -> list[Signal]:
+        page = self._collection.page(url)
+        wishes = CollectedWishes(self._collection)
+        return wishes.of_site(url) if page is None else wishes.of_page(page)
 
     def _find_spelling(self, address: AddressForms) -> tuple[str, dict[str, Any] | None]:
         """The spelling that is stored, and its row: of a seed the normalised, of a link the cleaned one."""

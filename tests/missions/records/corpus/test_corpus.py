@@ -261,3 +261,44 @@ def test_control_characters_of_a_page_are_no_text() -> None:
     found = read_page(read("http://a.test/", {"content-type": "text/html; charset=utf-8"}, body))
     assert found is not None
     assert (found.text, found.markdown) == ("one [31mtwo three four", "one \\[31mtwo three four")
+
+
+def forbidding(*names: str) -> list[tuple[str, str, bytes]]:
+    """Four articles, of which those named say noai."""
+    return [
+        (
+            f"http://wish.test/{name}",
+            "text/html",
+            page(name, vary(ENGLISH, number), head='<meta name=robots content="noai">' if name in names else ""),
+        )
+        for number, name in enumerate(("a", "b", "c", "d"))
+    ]
+
+
+def test_what_a_site_forbids_is_left_out_with_a_ledger(tmp_path: Path) -> None:
+    """Each text leads to the signals about it; without --use nothing is left out."""
+    folder = make_collection(tmp_path / "c", forbidding("b", "d"))
+    said = export(folder, tmp_path / "all.jsonl")
+    assert len(read_lines(tmp_path / "all.jsonl")) == 4
+    said = export(folder, tmp_path / "corpus", "--use", "train", "--format", "jsonl")
+    assert "2 train forbidden" in said
+    assert [row["title"] for row in read_lines(tmp_path / "corpus/corpus.jsonl")] == ["a", "c"]
+    ledger = {row["url"][-1]: row for row in read_lines(tmp_path / "corpus/ledger.jsonl")}
+    assert {name: row["taken"] for name, row in ledger.items()} == {"a": True, "b": False, "c": True, "d": False}
+    assert ledger["b"]["signals"][0] == {"use": "train", "allowed": False, "place": "meta robots", "words": "noai"}
+    assert ledger["b"]["archive"].partition(":")[0].endswith(".warc.gz")
+    said = export(folder, tmp_path / "searched.jsonl", "--use", "search")
+    assert len(read_lines(tmp_path / "searched.jsonl")) == 4
+    assert len(read_lines(tmp_path / "searched.jsonl.ledger.jsonl")) == 4
+
+
+def test_a_later_change_says_which_texts_must_go(tmp_path: Path) -> None:
+    """Exactly those that the earlier corpus took and that are forbidden now."""
+    before = make_collection(tmp_path / "before", forbidding("b"))
+    export(before, tmp_path / "old", "--use", "train", "--format", "jsonl")
+    now = make_collection(tmp_path / "now", forbidding("b", "c"))
+    ledger = str(tmp_path / "old/ledger.jsonl")
+    said = export(now, tmp_path / "new", "--use", "train", "--format", "jsonl", "--previous", ledger)
+    assert "1 text of" in said
+    assert [row["url"] for row in read_lines(tmp_path / "new/withdrawn.jsonl")] == ["http://wish.test/c"]
+    assert run("export", "corpus", "-c", str(now), "-o", str(tmp_path / "x"), "--previous", ledger).code == 2

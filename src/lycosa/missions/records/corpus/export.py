@@ -29,6 +29,7 @@ from lycosa.missions.records.corpus.forms import (
     write_documents,
     write_file,
 )
+from lycosa.missions.records.corpus.ledger import Ledger
 from lycosa.missions.records.corpus.options import CorpusForm, CorpusOptions
 from lycosa.missions.records.corpus.page_reader import CorpusPages, ReadPage
 from lycosa.missions.records.corpus.scratch import CorpusDocument, Scratch
@@ -61,7 +62,8 @@ def write_corpus(collection: Collection, target: str, options: CorpusOptions) ->
         figures = CorpusFigures()
         least = LEAST_WORDS if options.least_words is None else options.least_words
         with closing(Scratch(Path(folder), keep_duplicates=options.keep_duplicates, least_words=least)) as scratch:
-            _CorpusReader(collection, scratch, options, figures).run()
+            ledger = Ledger(Path(folder), collection, options)
+            _CorpusReader(collection, scratch, options, figures, ledger).run()
             scratch.compare()
             if shares:
                 scratch.divide(shares)
@@ -72,20 +74,21 @@ def write_corpus(collection: Collection, target: str, options: CorpusOptions) ->
                 settings = {name.replace("_", " "): str(value) for name, value in given.items() if value}
                 return write_datasheet(figures, source=collection.path.name, settings=settings)
 
-            counted_documents = _count(scratch.documents(split=options.split or "none"), figures)
+            counted_documents = _count(scratch.documents(split=options.split or "none"), figures, ledger)
             if one_file:
                 with opened_bytes(target) as out:
                     write_documents((document for _, document in counted_documents), out, form)
                 _close_figures(figures, scratch)
+                ledger.write_beside(target)
             else:
                 with open_export_folder(Path(target), list_as("corpus")) as export:
-                    export.commit(_write_files(export, counted_documents, form, tell))
+                    export.commit(_write_files(export, counted_documents, form, tell, ledger))
     said = f"{counted(figures.documents, 'document')}, {counted(figures.words, 'word')}, in "
     said += counted(len(figures.languages.keys() - {"unknown"}), "language")
     if left_out := sum(figures.dropped.values()):
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in figures.dropped.most_common())
         said += f"; {counted(left_out, 'page')} left out ({reasons})"
-    return Written(said)
+    return Written(said + ledger.summary)
 
 
 #: Endings that name one file of a form.
@@ -128,8 +131,14 @@ class _CorpusReader:
     """Gives the pages of a collection to the workers, and what they read to the scratch; a queue of jobs."""
 
     def __init__(
-        self, collection: Collection, scratch: Scratch, options: CorpusOptions, figures: CorpusFigures
+        self,
+        collection: Collection,
+        scratch: Scratch,
+        options: CorpusOptions,
+        figures: CorpusFigures,
+        ledger: Ledger,
     ) -> None:
+        self._ledger = ledger
         self._collection = collection
         self._scratch = scratch
         self._figures = figures
@@ -155,10 +164,11 @@ class _CorpusReader:
             if not 200 <= page.status < 300 or page.mime not in _TYPES:
                 continue
             self._figures.pages += 1
-            if self._scratch.is_new(page.digest):
-                yield page
-            else:
+            if not self._scratch.is_new(page.digest):
                 self._scratch.dropped["exact duplicate"] += 1
+                continue
+            self._ledger.begin(page)
+            yield page
 
     def next_jobs(self, limit: int) -> list[ExtractJob]:
         return [self._make_job(page) for page in islice(self._pages, limit)]
@@ -192,6 +202,9 @@ class _CorpusReader:
         if self._languages and page.language not in self._languages:
             self._scratch.dropped["other language"] += 1
             return
+        if not self._ledger.allows(asked.url, page.wishes):
+            self._scratch.dropped[f"{self._ledger.use} forbidden"] += 1
+            return
         self._scratch.add(n, asked.url, page, fetched=asked.fetched.timestamp(), digest=asked.digest)
 
 
@@ -210,10 +223,11 @@ def _merge(page: ReadPage, record: dict[str, Any]) -> ReadPage:
 
 
 def _count(
-    documents: Iterator[tuple[str, CorpusDocument]], figures: CorpusFigures
+    documents: Iterator[tuple[str, CorpusDocument]], figures: CorpusFigures, ledger: Ledger
 ) -> Iterator[tuple[str, CorpusDocument]]:
     for name, document in documents:
         figures.count(document)
+        ledger.take(document.url)
         yield name, document
 
 
@@ -222,6 +236,7 @@ def _write_files(
     documents: Iterator[tuple[str, CorpusDocument]],
     form: CorpusForm,
     tell: Callable[[], str],
+    ledger: Ledger,
 ) -> Iterator[tuple[int, str, str]]:
     """Write the files of a folder, one after the other, at last what tells of them; gives each part with its name."""
     for (portion, name), group in groupby(documents, key=lambda item: (item[1].portion, item[0])):
@@ -236,6 +251,8 @@ def _write_files(
         with open(export.at(part), "wb") as out:
             write_documents((document for _, document in group), out, form)
         yield part, path, f"{path}\n"
+    for name, lines in ledger.files():
+        yield export.add(lines), name, f"{name}\n"
     yield export.add(tell().encode()), "README.md", "README.md\n"
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from lycosa.export.definition import Export, Host, Kind
+from lycosa.wishes.signals import Use
 
 CorpusForm = Literal["jsonl", "parquet", "markdown", "text"]
 
@@ -31,6 +32,16 @@ class CorpusOptions(Struct, frozen=True):
         Meta(
             description="Shares of train, valid and test, which have no site in common: 90,5,5.",
             extra={"metavar": "N,N,N"},
+        ),
+    ] = ""
+    use: Annotated[
+        Use | None, Meta(description="Leave out what its site forbids this use of, and write a ledger of the signals.")
+    ] = None
+    previous: Annotated[
+        str,
+        Meta(
+            description="Ledger of an earlier corpus: also list which of its texts must go now.",
+            extra={"metavar": "FILE"},
         ),
     ] = ""
     keep_duplicates: Annotated[bool, Meta(description="Keep texts that others repeat, or nearly.")] = False

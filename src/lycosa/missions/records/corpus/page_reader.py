@@ -19,6 +19,8 @@ from lycosa.model import Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
 from lycosa.text.fingerprint import make_fingerprint
+from lycosa.wishes.signals import Signal
+from lycosa.wishes.signals import read_page as read_page_wishes
 
 #: Fewer characters do not tell.
 _LEAST_CHARS = 100
@@ -61,6 +63,7 @@ _LICENCE_META = (
     'meta[name="dcterms.license" i], meta[name="dc.rights" i], meta[name="dcterms.rights" i], meta[name="copyright" i]'
 )
 #: What a page says of its licence has one of these words in its source.
+_SPEAKS_OF_USE = re.compile(rb"robots|licen[sc]e|tdm-reservation|content-(?:usage|signal)|rsl\+xml", re.IGNORECASE)
 _TOLD = re.compile(rb"licen[sc]e|dc(?:terms)?\.rights", re.IGNORECASE)
 
 
@@ -76,6 +79,7 @@ class ReadPage(Struct):
     licence: str = ""
     runs: list[int] = []  # its fingerprint
     is_list: bool = False  # a page of teasers or links
+    wishes: list[Signal] = []  # what its markup says of its use
 
 
 class CorpusPages(Quarry):
@@ -109,9 +113,14 @@ def read_page(doc: Doc) -> ReadPage | None:
     return page
 
 
+def _read_wishes(doc: Doc, tree: Document) -> list[Signal]:
+    return read_page_wishes({}, tree, url=doc.url) if _SPEAKS_OF_USE.search(doc.body) else []
+
+
 def _read_html(doc: Doc, tree: Document) -> ReadPage:
     article = read_article(tree, url=doc.url, language=doc.language)
     licence = _find_licence(doc, tree) if _TOLD.search(doc.body) else ""
+    wishes = _read_wishes(doc, tree)
     return ReadPage(
         text=article.text[:MAX_TEXT],
         markdown=_write_markdown(article, doc.base),
@@ -121,6 +130,7 @@ def _read_html(doc: Doc, tree: Document) -> ReadPage:
         language=article.language,
         licence=licence,
         is_list=article.is_list,
+        wishes=wishes,
     )
 
 
