@@ -196,6 +196,11 @@ _STATUSES = {
 }
 
 
+def is_challenge(code: str) -> bool:
+    """Whether a code says that a host wanted a proof that we are no robot."""
+    return code.startswith("challenge:")
+
+
 def explain(code: str) -> Reason:
     """What a code means; of one that nobody listed, the code itself."""
     if code in REASONS:

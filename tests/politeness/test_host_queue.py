@@ -249,3 +249,12 @@ def test_a_wish_of_one_address_is_not_that_of_its_host() -> None:
     host_queue.ease("http://a.test/")
     assert all(refuse(host_queue, row) < 300 for row in (5, 6, 7, 8, 8))
     assert refuse(host_queue, 9) == 600.0
+
+
+def test_a_host_that_challenges_is_asked_more_slowly_whatever_the_status() -> None:
+    """A challenge comes with 200 as often as with 429, and says the same."""
+    host_queue, fetch, log = make_host_queue(delay_s=0.0), FetchSettings(), CrawlLog(None, level=0)
+    page = Answer(Target(1, 1, "http://a.test/", "a.test"), status=200, began=100.0)
+    apply_backoff(host_queue, page, now=101.0, fetch=fetch, crawl_log=log, challenged=True)
+    assert host_queue.next_at > 101.0
+    assert host_queue.back_off_s > 0

@@ -52,7 +52,7 @@ from lycosa.politeness.foreign_hosts import ForeignHosts
 from lycosa.politeness.host_queue import COSTLY_S, HostQueue, HostQueueFactory, HostScheduler, apply_backoff
 from lycosa.politeness.robots_cache import RobotsCache
 from lycosa.politeness.shared_state import Cell, SharedState
-from lycosa.reasons import explain
+from lycosa.reasons import explain, is_challenge
 from lycosa.render.messages import RenderResult
 
 LEASE_S = 60.0
@@ -366,8 +366,8 @@ class Worker:
         elif target.purpose is Purpose.PAGE and answer.failure == "disk":
             self._wait_for_room(answer, host_queue)
         else:
-            self._dispatch(answer, host_queue, now)
-            if apply_backoff(host_queue, answer, now=now, fetch=fetch, crawl_log=self.crawl_log):
+            challenged, crawl_log = is_challenge(self._dispatch(answer, host_queue, now)), self.crawl_log
+            if apply_backoff(host_queue, answer, now=now, fetch=fetch, crawl_log=crawl_log, challenged=challenged):
                 self._touched.add(host_queue.host)
         if host_queue.targets or host_queue.robots_requests or host_queue.subresources or not host_queue.dry:
             self.scheduler.enlist(host_queue)
@@ -383,17 +383,18 @@ class Worker:
         """Whether the hosts of seeds that cannot be reached are few enough for each to be looked at."""
         return len(self.place.seed_hosts) - len(self._untold_seeds) <= TOLD_SEEDS
 
-    def _dispatch(self, answer: Answer, host_queue: HostQueue, now: float) -> None:
-        """Give an answer to the part of the worker that it is for."""
+    def _dispatch(self, answer: Answer, host_queue: HostQueue, now: float) -> str:
+        """Give an answer to the part of the worker that it is for; returns the reason of what became of a page."""
         if answer.target.purpose is Purpose.PAGE:
-            self._process_page(answer, host_queue)
-        elif answer.target.purpose is Purpose.ROBOTS:
+            return self._process_page(answer, host_queue)
+        if answer.target.purpose is Purpose.ROBOTS:
             self.robots_cache.receive(answer, now)
         else:
             self.rendering.receive(answer)
+        return ""
 
-    def _process_page(self, answer: Answer, host_queue: HostQueue, rendered: RenderResult | None = None) -> None:
-        """Have a page read and stored, and see what that cost and brought."""
+    def _process_page(self, answer: Answer, host_queue: HostQueue, rendered: RenderResult | None = None) -> str:
+        """Have a page read and stored, and see what that cost and brought; returns the reason of what became of it."""
         began, spent, known = self._watch(answer.target), time.process_time(), len(self.batch.discoveries)
         outcome = self.intake.process(answer, rendered)
         self.shared.put(self.place.slot, Cell.WORKING_ON, 0)
@@ -407,6 +408,7 @@ class Worker:
         elif is_counted(outcome) and answer.target.via != "sitemap":
             host_queue.pages += 1
             self.shared.add(self.place.slot, Cell.PAGES, 1)
+        return "" if outcome is None else outcome.reason
 
     def _drop(self, answer: Answer) -> None:
         """Forget a page of a host that another worker took over while it was under way: that one fetches it."""

@@ -41,6 +41,7 @@ from lycosa.politeness.crawl_log import CrawlLog
 from lycosa.politeness.disposition import Disposition, disposition_of, requested_pause, try_again
 from lycosa.politeness.robots_cache import RobotsUse
 from lycosa.politeness.shared_state import Cell, SharedState
+from lycosa.reasons import is_challenge
 from lycosa.render.messages import RenderResult
 
 REDIRECTS_MAX = 10_000  # redirects that are remembered without asking the frontier
@@ -291,7 +292,7 @@ class AnswerIntake:
     def _meet_wall(self, answer: Answer, outcome: Outcome, wall: str) -> None:
         """Keep what stands in the place of a page as an answer, and the page as it was; ask again after a challenge."""
         later = Disposition(State.FAILED, wall)
-        if wall.startswith(walls.CHALLENGE):
+        if is_challenge(wall):
             later = try_again(answer, self._mission.fetch, wall, wait_s=None)
             outcome.retries = later.retries
         outcome.state, outcome.reason, outcome.due = later.state, wall, later.due

@@ -254,16 +254,25 @@ class HostQueue:
 
 
 def apply_backoff(
-    host_queue: HostQueue, answer: Answer, *, now: float, fetch: FetchSettings, crawl_log: CrawlLog
+    host_queue: HostQueue,
+    answer: Answer,
+    *,
+    now: float,
+    fetch: FetchSettings,
+    crawl_log: CrawlLog,
+    challenged: bool = False,
 ) -> bool:
-    """Pause a host that asks for it, give up one that cannot be reached; returns whether its row has changed."""
+    """Pause a host that asks for it, give up one that cannot be reached; returns whether its row has changed.
+
+    A host that has `challenged` us, whatever the status, finds that we ask too often.
+    """
     if answer.failure in HOST_FAILURES:
         count = host_queue.fail(answer.target.url, answer.failure, now=now, most=fetch.retries, began=answer.began)
         if count and answer.failure != "tls":
             _pause(host_queue, answer, now=now, wait_s=fetch.retry_delay_s * 2 ** (count - 1), crawl_log=crawl_log)
         return True
     wait_s = requested_pause(answer, fetch)
-    if answer.status in (429, 503) or (answer.status == 403 and wait_s is not None):
+    if challenged or answer.status in (429, 503) or (answer.status == 403 and wait_s is not None):
         if answer.status != 429 and wait_s is not None and host_queue.pages:
             # What one page wishes holds for that page: a page in repair, or a feed that is asked for too often.
             host_queue.wishes |= {answer.target.row}
