@@ -68,6 +68,7 @@ RULES = {
         "limits.host_urls addresses of the host were fetched, and too little quarry was found there to go on",
         "raise limits.host_urls or limits.host_urls_growth",
     ),
+    "log-out": Reason("the link would end the session that lycosa logged in for"),
     "nofollow": Reason(
         "every page that links to it asks not to be followed (nofollow)", 'set fetch.nofollow = "ignore"'
     ),
@@ -117,6 +118,10 @@ FAILURES = {
         "the host leads to a private or reserved address", "allow it with --allow-private, or give it as a seed"
     ),
     "bad-url": Reason("the address cannot be asked for"),
+    "login-failed": Reason(
+        "logging in at the host did not work, and nothing of it is fetched without",
+        'check login_url, user and password in [hosts."NAME"] of the mission, and crawl again with --retry',
+    ),
     "disk": Reason("the answer could not be put aside on disk", "make room"),
     "killed-worker": Reason("two worker processes died of the page, so it is set aside", "give it as a seed to retry"),
 }

@@ -31,6 +31,7 @@ class Asked:
     headers: dict[str, str]
     began: float
     ended: float = 0.0
+    body: bytes = b""
 
 
 def html(*hrefs: str, title: str = "", head: str = "", text: str = "") -> Reply:
@@ -96,7 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         host = (self.headers.get("Host") or "").partition(":")[0]
-        asked = Asked(host, self.path, {k.lower(): v for k, v in self.headers.items()}, time.time())
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        asked = Asked(host, self.path, {k.lower(): v for k, v in self.headers.items()}, time.time(), body=body)
         reply = self.server.web.answer(asked)
         if reply.delay_s:
             time.sleep(reply.delay_s)
@@ -106,6 +108,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(reply.body)
         asked.ended = time.time()
+
+    do_POST = do_GET
 
     def log_message(self, format: str, *args: Any) -> None:
         """Quiet."""

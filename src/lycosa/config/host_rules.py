@@ -5,6 +5,7 @@ Secrets are passwords, cookies, credentials in headers and in URLs. They are nei
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 
@@ -75,6 +76,22 @@ def find_rule(rules: Mapping[str, HostRule], host: str) -> HostRule | None:
 # Secrets
 
 
+def is_reference(password: str) -> bool:
+    """Whether a password is named and not given: it may be shown and written."""
+    return password.startswith(("env:", "file:"))
+
+
+def read_reference(password: str) -> str:
+    """The password itself, from the environment or the first line of a file; KeyError or OSError where it is not."""
+    kind, _, name = password.partition(":")
+    if not is_reference(password):
+        return password
+    if kind == "env":
+        return os.environ[name]
+    with open(os.path.expanduser(name), encoding="utf-8") as file:
+        return file.readline().rstrip("\r\n")
+
+
 def is_secret(path: Path) -> bool:
     """Whether the whole value at this path is a secret."""
     if path[:1] != ("hosts",) or len(path) < 3:
@@ -85,7 +102,7 @@ def is_secret(path: Path) -> bool:
 def mask(path: Path, text: str) -> str:
     """The text with secrets masked, so that it can be shown."""
     if is_secret(path):
-        return MASK
+        return text if path[2] == "password" and is_reference(text) else MASK
     return re.sub(_USERINFO, rf"\1{MASK}@", text) if path[-1] in ("proxy", "seeds") else text
 
 
@@ -108,6 +125,7 @@ def without_secrets(mission: Mission) -> Mission:
         host: replace(
             make_public(rule),
             user=rule.user,
+            password=rule.password if is_reference(rule.password) else "",
             proxy=None if rule.proxy is None else re.sub(_USERINFO, r"\1", rule.proxy),
         )
         for host, rule in mission.hosts.items()
@@ -119,7 +137,7 @@ def without_secrets(mission: Mission) -> Mission:
 def hidden_names(host: str, mission: Mission) -> list[str]:
     """The settings of a host that `without_secrets` takes away."""
     rule = mission.hosts.get(host, HostRule())
-    names = ["password"] if rule.password else []
+    names = ["password"] if rule.password and not is_reference(rule.password) else []
     names += [f"cookies.{name}" for name in rule.cookies]
     names += [f"headers.{name}" for name in rule.headers if re.search(_CREDENTIAL, name)]
     if rule.proxy and re.match(_USERINFO, rule.proxy):

@@ -173,6 +173,8 @@ class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """follow the sitemaps that robots.txt names"""
     cookies: bool = False
     """keep the cookies that a host sets, for that host, during the crawl"""
+    cookie_file: ExistingFile = ""
+    """cookies to begin with: a cookies.txt, or the cookies.sqlite of a Firefox profile"""
     render: Rendering = "auto"
     """run pages in a browser: auto: those that are empty without one; always: every HTML page; never"""
     proxy: Proxy = ""
@@ -340,9 +342,15 @@ class HostRule(Struct, frozen=True, forbid_unknown_fields=True):
     per_host: Several | None = None
     """requests to one of them at a time"""
     user: User = ""
-    """user name for basic authentication"""
+    """user name for basic authentication or the log-in form"""
     password: Password = ""
-    """password for basic authentication"""
+    """password for basic authentication or the log-in form; env:NAME and file:PATH name where it stands"""
+    login_url: str = ""
+    """page with a log-in form: user and password go into it, in place of basic authentication"""
+    login_fields: dict[str, str] = {}
+    """other fields of the form"""
+    login_success: str = ""
+    """words that a page says once it worked; empty: the form is gone"""
     headers: dict[str, Line] = {}
     """header fields sent with every request to them"""
     cookies: dict[str, Cookie] = {}

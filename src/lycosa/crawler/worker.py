@@ -108,6 +108,7 @@ class Worker:
         self.batch = intake.batch
         self.crawl_log = intake.crawl_log
         self.partitions = LeasedPartitions()
+        self._untold_logins: set[str] = set()
         self.timing = BatchTiming(shared, place.slot, self.batch)
         self.writer = BatchWriter(mission, place.slot, frontier=frontier, archive=archive, shared=shared)
         self.page_limit = PageLimit(shared, place.slot)
@@ -280,11 +281,21 @@ class Worker:
             self.shared.add(self.place.slot, Cell.REQUESTS, 1)
             if target.purpose is Purpose.PAGE:
                 target = self.intake.conditions.apply(target)
-            refused = self.client.start(target)
+            refused = self._log_in(target) or self.client.start(target)
             if refused is not None:
                 self._receive(refused, now)
             self.scheduler.enlist(host_queue)
             room -= 1
+
+    def _log_in(self, target: Target) -> Answer | None:
+        """Log in at a host where that is to be done; an answer where it did not work."""
+        logins = self.intake.logins
+        if logins is None or target.purpose is Purpose.ROBOTS or not (problem := logins.ensure(target)):
+            return None
+        if target.host not in self._untold_logins:
+            self._untold_logins.add(target.host)
+            self.shared.notify(self.place.slot, f"{target.host}: logging in did not work: {problem}.")
+        return Answer(target, failure="login-failed", detail=problem, began=clock.now())
 
     def _put_back(self, target: Target, host_queue: HostQueue) -> None:
         """Let a target that was chosen wait until it is known that its host is still ours."""

@@ -22,6 +22,7 @@ from typing import Any
 import pycurl
 
 from lycosa import urls
+from lycosa.config.host_rules import read_reference
 from lycosa.config.settings import FetchSettings, HostRule, Mission
 from lycosa.config.value_parsers import ConnectTo, Wrong, parse_connect_to
 from lycosa.errors import UsageError
@@ -262,9 +263,11 @@ def apply_rule(curl: pycurl.Curl, rule: HostRule | None, fetch: FetchSettings) -
         curl.unsetopt(option)
     proxy = fetch.proxy
     if rule is not None:
-        if rule.user:
+        if rule.user and not rule.login_url:
             curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_BASIC)
-            curl.setopt(pycurl.USERPWD, f"{rule.user}:{rule.password}".encode())  # UTF-8, as RFC 7617 advises
+            curl.setopt(
+                pycurl.USERPWD, f"{rule.user}:{read_reference(rule.password)}".encode()
+            )  # UTF-8, as RFC 7617 advises
         if rule.cookies:
             curl.setopt(pycurl.COOKIE, "; ".join(f"{name}={value}" for name, value in rule.cookies.items()))
         if rule.proxy is not None:

@@ -15,7 +15,9 @@ import select
 import socket
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import pycurl
 
@@ -72,6 +74,8 @@ _FAILURES = {
 #: How libcurl speaks of a time that was over before a request could be sent; its figures do not tell that apart.
 _UNCONNECTED = ("Connection timed out", "Resolving timed out", "SSL connection timeout", "Failed to connect")
 _HTML = re.compile(rb"\ncontent-type:[^\n]*text/html")
+#: The value of a cookie: what a session is recognised by is kept nowhere.
+_SET_COOKIE = re.compile(rb"(?im)^(set-cookie:[^=;\r\n]*=)[^;\r\n]*")
 _TLS_RECORDS = range(20, 24)  # RFC 8446, 5.1
 _POLL_MASK = {
     pycurl.POLL_IN: select.EPOLLIN,
@@ -183,6 +187,8 @@ class _Transfer:
             failure, detail = "header-too-large", f"{len(self.head)} lines in the head"
         if head.find(b"\r\n\r\n") != len(head) - 4:
             head = _last_head(head)
+        if self.rule is not None and self.rule.login_url:
+            head = _SET_COOKIE.sub(rb"\1***", head)
         parsed = parse_head(head)
         spool = ""
         if self.spool is not None:
@@ -208,7 +214,10 @@ class _Transfer:
 class Client:
     """Runs at most `mission.fetch.connections` transfers at once. Not thread-safe; make it after forking."""
 
-    def __init__(self, mission: Mission, address_guard: AddressGuard, *, spool_folder: str) -> None:
+    def __init__(
+        self, mission: Mission, address_guard: AddressGuard, *, spool_folder: str, cookies: Sequence[str] = ()
+    ) -> None:
+        """`cookies`: lines of a cookies.txt to begin with."""
         self._mission = mission
         self._address_guard = address_guard
         self._folder = spool_folder
@@ -222,7 +231,9 @@ class Client:
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
         self._multi.setopt(pycurl.M_MAXCONNECTS, _kept_connections(mission.fetch.connections))
         self._headers = (f"Accept: {ACCEPT}", f"Accept-Encoding: {ENCODINGS}")
-        self._share = share_cookies() if mission.fetch.cookies else None
+        keeps_cookies = mission.fetch.cookies or cookies or any(rule.login_url for rule in mission.hosts.values())
+        self._share = share_cookies() if keeps_cookies else None
+        self._cookies = cookies
         self._agent = agent_header(mission)
         self._signer = Signer(mission.fetch.identity) if mission.fetch.identity else None
         self._sender = from_header(mission)
@@ -247,7 +258,7 @@ class Client:
     def room(self) -> int:
         return self._mission.fetch.connections - len(self._busy)
 
-    def _rule_at(self, target: Target) -> HostRule | None:
+    def rule_at(self, target: Target) -> HostRule | None:
         """The host rule for one address: its secrets are for the schemes and ports of the host's seeds, and for https.
 
         Without a seed they are for the default ports. No link and no redirect gives them to somebody who can put up a
@@ -285,6 +296,28 @@ class Client:
         self._busy[transfer.curl] = transfer
         self._multi.add_handle(transfer.curl)
         return None
+
+    def ask_now(self, target: Target, fields: Mapping[str, str] | None) -> Answer:
+        """Ask for an address and wait for its answer, or send it the fields of a form: what a log-in needs."""
+        refusal = self._address_guard.refuse_url(target.url, target.host)
+        if refusal:
+            return Answer(target=target, failure="address", detail=refusal, began=clock.now())
+        transfer = self._new_transfer()
+        transfer.target, transfer.began = target, clock.now()
+        failure = ""
+        try:
+            self._prepare(transfer, target)
+            if fields is not None:
+                transfer.curl.setopt(pycurl.POSTFIELDS, urlencode(fields))
+            transfer.curl.perform()
+        except pycurl.error as error:
+            failure = _FAILURES.get(error.args[0], "protocol")
+        except (UnicodeError, ValueError):
+            failure = "bad-url"
+        answer = transfer.answer(failure, "", clock.now())
+        transfer.clear()
+        transfer.curl.close()
+        return answer
 
     def poll(self, timeout_s: float) -> list[Answer]:
         """Wait up to `timeout_s` for the network and return every transfer that ended."""
@@ -342,6 +375,9 @@ class Client:
         if self._share is not None:
             transfer.curl.setopt(pycurl.SHARE, self._share)
             transfer.curl.setopt(pycurl.COOKIEFILE, "")
+            for line in self._cookies:
+                transfer.curl.setopt(pycurl.COOKIELIST, line)
+            self._cookies = ()
         return transfer
 
     def _prepare(self, transfer: _Transfer, target: Target) -> None:
@@ -370,7 +406,7 @@ class Client:
             self._unresolved.discard(target.host)
         usual = (*target.headers, self._headers[1]) if target.headers else self._headers
         sent = headers = usual + condition_headers(target)
-        rule = self._rule_at(target)
+        rule = self.rule_at(target)
         if rule is not transfer.rule:
             apply_rule(curl, rule, self._mission.fetch)
             transfer.rule = rule

@@ -30,6 +30,7 @@ from lycosa.frontier.contract import Knowledge
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.guidance import GuardedQuarry, LinkScoring
 from lycosa.intake.link_follower import FETCHED, LinkFollower
+from lycosa.intake.logins import Logins
 from lycosa.intake.page_storage import RENDERED_TYPE, PageStorage, recall_unstored
 from lycosa.intake.revisits import RequestConditions, Revisits
 from lycosa.judge.admission.fetch_rules import make_yield_quota
@@ -200,6 +201,7 @@ class AnswerIntake:
             follow=self.links.follow_sitemaps,
         )
         self._walls = walls.WallFinder()
+        self.logins: Logins | None = None
         self._read_pdf = PdfProcess() if guarded_quarry is not None and guarded_quarry.reads_pdf else None
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
 
@@ -225,7 +227,9 @@ class AnswerIntake:
         if disposition.state == State.FETCHED:
             page = self._read_page(answer, outcome, rendered)
             wall = self._find_wall(page.doc, answer) if page is not None else ""
-            if wall:
+            if page is not None and self._has_ended(answer, outcome, doc=page.doc):
+                pass
+            elif wall:
                 self._meet_wall(answer, outcome, wall)
             elif page is not None and rendered is None and self._waits_for_browser(page.doc, outcome, target):
                 return None
@@ -238,6 +242,8 @@ class AnswerIntake:
                 self._link_scoring.end_answer(new=outcome.state != State.DUPLICATE)
         elif disposition.state == State.UNCHANGED:
             self.storage.store_unchanged(answer, outcome, profile="not-modified")
+        elif self._has_ended(answer, outcome, location=disposition.location):
+            disposition.state = State.WAITING
         elif answer.status and disposition.state != State.WAITING:
             outcome.archive_place = self.storage.store_other(answer)
             if disposition.location:
@@ -282,6 +288,14 @@ class AnswerIntake:
         is_sent_there = target.seed and target.via == "redirect"
         known = bool(target.digest)
         return self._walls.find(doc, answer.headers, status=answer.status, known=known, moved=is_sent_there)
+
+    def _has_ended(self, answer: Answer, outcome: Outcome, *, location: str = "", doc: Doc | None = None) -> bool:
+        """Whether a session ended with this answer; the target is then fetched again, in a new one."""
+        if self.logins is None or not self.logins.has_ended(answer, location, doc):
+            return False
+        outcome.state, outcome.reason, outcome.due = State.WAITING, walls.LOGIN, answer.began
+        outcome.retries = answer.target.retries + 1
+        return True
 
     def _find_wall_of_error(self, answer: Answer) -> str:
         """The reason code of a challenge that came with the status of an error."""

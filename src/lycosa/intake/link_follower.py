@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lycosa import urls
+from lycosa.config.host_rules import HostRules
 from lycosa.config.settings import Mission
 from lycosa.fetch.robots import MAX_SITEMAPS
 from lycosa.frontier import link_codec
@@ -16,6 +17,7 @@ from lycosa.frontier.contract import Knowledge
 from lycosa.frontier.seen import Seen
 from lycosa.intake.batch import PendingBatch
 from lycosa.intake.guidance import GuardedQuarry, LinkScoring
+from lycosa.intake.logins import is_log_out
 from lycosa.judge.admission.fetch_rules import NofollowRules, YieldQuota
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.priority.policy import DULL, FIRST_SHARE, SITEMAP, score_of
@@ -58,6 +60,8 @@ class LinkFollower:
         self._link_scoring = link_scoring
         #: Kinds of links whose targets are kept, also those that were read before and dropped.
         self._needs = frozenset[str]() if stores_all or guarded_quarry is None else guarded_quarry.trusted_kinds
+        self._host_rules = HostRules(mission)
+        self._logs_in = any(rule.login_url for rule in mission.hosts.values())
         self._nofollow = NofollowRules(mission.fetch, quota)
         self._barred = Seen(_MEMORY)  # links not followed that the frontier was told of
         self._seen = Seen()
@@ -195,6 +199,8 @@ class LinkFollower:
         return verdict.ok
 
     def _judge_link(self, url: str, link: Link, target: Target, *, host: str, depth: int) -> Verdict:
+        if self._logs_in and (rule := self._host_rules.find(host)) and rule.login_url and is_log_out(url, link.text):
+            return Verdict(False, "log-out", f"{link.text or url} ends the session")
         if link.kind == "sitemap":
             verdict = self._rules.judge_sitemap(url, host=host, level=target.hops + 1)
         else:
