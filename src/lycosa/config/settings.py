@@ -66,6 +66,8 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """pages stored or found unchanged in one round, exactly, whatever the number of workers"""
     time_s: float = 0.0
     """seconds of crawling"""
+    total_bytes: Count = 0
+    """bytes received by a run, after which it ends; what is under way is finished"""
     depth: int = -1
     """links followed from a seed; -1 without limit"""
     host_pages: int = 0
@@ -163,6 +165,8 @@ class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """seconds without a byte"""
     total_timeout_s: Patience = 600.0
     """seconds for a whole answer"""
+    max_speed_bps: Count = 0
+    """bytes a second at most, of each answer; 0: as fast as it comes"""
     min_speed_bps: Count = 50
     """bytes a second below which an answer is given up after idle_timeout_s"""
     robots_ttl_s: Seconds = 86400.0
@@ -415,7 +419,7 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 #: How far a run goes, and whether others follow: named anew by each command that names its seeds.
-RUN_BOUNDS = ("limits.pages", "limits.time_s", "recrawl.period_h")
+RUN_BOUNDS = ("limits.pages", "limits.time_s", "limits.total_bytes", "recrawl.period_h")
 
 #: Units may be written with a number: "1h30m", "10 MB".
 Number = float | str

@@ -103,7 +103,7 @@ def run(
             if (
                 not mission.recrawl.period_h
                 or finished == options.rounds
-                or report.ended_by not in ("", "limit", "time")
+                or report.ended_by not in ("", "limit", "time", "bytes")
             ):
                 _record_state(held, folder)
                 return report

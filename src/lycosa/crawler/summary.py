@@ -141,7 +141,7 @@ def make_report(
     failed = frontier.seeds.failed()
     if 0 < mission.limits.pages <= frontier.figures.counted() and not ended_by:
         ended_by = "limit"
-    code = {"": 0, "limit": 5, "time": 5, "cycles": 5, "interrupt": 130, "disk": 3, "deaths": 1}[ended_by]
+    code = {"": 0, "limit": 5, "time": 5, "bytes": 5, "cycles": 5, "interrupt": 130, "disk": 3, "deaths": 1}[ended_by]
     if code == 0 and failed and not any(found.values()) and (requests or not frontier.figures.pages()):
         code = 4
     cpu = {
@@ -201,6 +201,7 @@ _ENDINGS = {
     "": "Nothing is left to fetch.",
     "limit": "The page limit was reached; a higher one continues from here.",
     "time": "The time limit was reached; the same command continues from here.",
+    "bytes": "As many bytes came as limits.total_bytes allows; the same command continues from here.",
     "cycles": "As many cycles are done as policy.cycles allows; with more it continues from here.",
     "interrupt": "Interrupted; the same command continues from here.",
     "disk": "The disk is full: make room, and the same command continues from here.",

@@ -119,7 +119,7 @@ class Supervisor:
         self._deaths = 0.0
         self._stored_at_death = -1
         self.replaced = 0  # workers that died
-        #: "limit", "time", "cycles", "interrupt", "disk", "damaged", "deaths", or empty: nothing was left to do
+        #: "limit", "time", "bytes", "cycles", "interrupt", "disk", "damaged", "deaths", or empty: nothing was left
         self.ended_by = ""
 
     def run(self) -> None:
@@ -167,6 +167,8 @@ class Supervisor:
                     self._end("limit")
                 elif 0 < self.mission.limits.time_s <= time.monotonic() - began:
                     self._end("time")
+                elif 0 < self.mission.limits.total_bytes <= self.shared.total(Cell.BYTES):
+                    self._end("bytes")
         self._progress.clear()
 
     def _is_full(self, *, idle: bool) -> bool:

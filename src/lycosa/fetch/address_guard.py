@@ -239,6 +239,7 @@ def make_handle(mission: Mission, address_guard: AddressGuard) -> pycurl.Curl:
         (pycurl.CONNECTTIMEOUT_MS, int(fetch.connect_timeout_s * 1000)),
         (pycurl.TIMEOUT_MS, int(fetch.total_timeout_s * 1000)),
         (pycurl.LOW_SPEED_LIMIT, fetch.min_speed_bps),
+        (pycurl.MAX_RECV_SPEED_LARGE, fetch.max_speed_bps),
         (pycurl.LOW_SPEED_TIME, max(1, int(fetch.idle_timeout_s))),
         (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS),
         (pycurl.SSL_VERIFYPEER, int(fetch.verify)),

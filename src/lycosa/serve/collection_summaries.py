@@ -69,6 +69,7 @@ ENDINGS = {
     "": ("finished", mark("Nothing is left to fetch.")),
     "limit": ("limit", mark("The page limit was reached; a higher one continues from here.")),
     "time": ("limit", mark("The time limit was reached; it can be continued.")),
+    "bytes": ("limit", mark("As many bytes came as its settings allow; it can be continued.")),
     "cycles": ("limit", mark("As many cycles are done as its settings allow; with more it continues.")),
     "interrupt": ("interrupted", mark("It was stopped; it can be continued.")),
     "disk": ("interrupted", mark("The disk is full: make room, then continue.")),
