@@ -286,7 +286,7 @@ class RulesAgain:
         if limit <= 0:
             return Verdict(True, "", "limits.pages = none")
         stored = self._count(_STORED)
-        return Verdict(stored < limit, PAGE_LIMIT, f"{stored} pages are stored; limits.pages = {limit}")
+        return Verdict(stored < limit, PAGE_LIMIT, f"{stored} pages were fetched; limits.pages = {limit}")
 
     def _count(self, sql: str, *values: int) -> int:
         return next((int(row[0]) for row in self._rows(sql, values)), 0)
