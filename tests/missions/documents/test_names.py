@@ -105,6 +105,7 @@ def test_an_address_fits_a_name(name: str, email: str, fits: bool) -> None:
         ("ana [at] x.edu", ["ana@x.edu"]),
         ("ana (arroba) x punto edu", ["ana@x.edu"]),
         ("ana [arroba] x dot uni.edu.ar", ["ana@x.uni.edu.ar"]),
+        ("E-mail: ana (at) ing.uni.academy", ["ana@ing.uni.academy"]),
         ("look at example.org for more", []),
         ("logo@2x.png", []),
         ("ana@example.com", []),

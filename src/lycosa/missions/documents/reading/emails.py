@@ -40,6 +40,7 @@ _DOT_WORD = re.compile(
 _TOP = re.compile(
     r"\.(?:[a-z]{2}|com|edu|org|net|gov|mil|int|info|cat|gal|eus|name|biz|pro|tech|ai|io|dev|science|museum|online|email|cloud)$"
 )
+_BRACKETS = re.compile(r"[\[({<_*]|arroba|ARROBA")
 _ANY_TOP = re.compile(r"\.[a-z]{2,12}$")
 #: Mail boxes that belong to a publisher, a journal or an office, not to a person.
 _OFFICE = re.compile(
@@ -82,7 +83,7 @@ def find_emails(text: str, names: Sequence[str] = (), *, offices: bool = False) 
         if any(taken[start:end]):
             continue
         before = text[max(0, start - 90) : start]
-        domain = _domain(match[2], how=how)
+        domain = _domain(match[2], how=how, sure=_BRACKETS.search(match[0]) is not None)
         if not domain or how == "disguised" and not _is_disguise(match, before, text[end : end + 1]):
             continue
         taken[start:end] = b"\1" * (end - start)
@@ -143,10 +144,10 @@ def _are_braces(match: re.Match[str], names: Sequence[str]) -> bool:
     return whole[0] == "-" or fits[0] > fits[1] or fits[0] == fits[1] and " " not in whole
 
 
-def _domain(text: str, *, how: str) -> str:
-    """The domain as it is used; empty where it is none."""
+def _domain(text: str, *, how: str, sure: bool) -> str:
+    """The domain as it is used; empty where it is none. Bare words that hide a sign need an ending that is known."""
     domain = _DOT_WORD.sub(".", text).lower().strip(".-") if how == "disguised" else text.lower()
-    if (_TOP if how == "disguised" else _ANY_TOP).search(domain):
+    if (_TOP if how == "disguised" and not sure else _ANY_TOP).search(domain):
         return domain
     glued = re.match(r"(.*\.(?:com|edu|org|net|es|ar|br|pt|mx|cl|co|uk|de|fr|it))[A-Z0-9.].*$", text)
     return glued[1].lower() if glued and how == "printed" else ""
