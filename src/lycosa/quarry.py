@@ -25,6 +25,8 @@ class Quarry:
     version: str = "1"
     #: Kinds of links that lead to quarry almost surely: no quota of a host stands against them.
     trusted_kinds: frozenset[str] = frozenset()
+    #: Of these, those that the mission's reject list does not hold back either.
+    insistent_kinds: frozenset[str] = frozenset()
     #: Whether `links` and `relevance` are to see the text of PDFs, which costs the crawl some milliseconds each.
     reads_pdf: bool = False
 
@@ -100,6 +102,7 @@ class QuarryUnion(Quarry):
         """`on_error` hears what one of them raises, so that the others are still asked; None: it is raised."""
         self.parts = tuple(parts)
         self.trusted_kinds = frozenset(kind for part in parts for kind in part.trusted_kinds)
+        self.insistent_kinds = frozenset(kind for part in parts for kind in part.insistent_kinds)
         self.reads_pdf = any(part.reads_pdf for part in parts)
         self._on_error = on_error
 

@@ -145,7 +145,7 @@ def test_what_is_not_quarry_is_cut_off_and_quarry_is_fetched_whole(web: Web, tmp
         ("http://a.test/first", 5),
         ("http://a.test/long-note", 50_005),
     ]
-    assert rows(folder, "SELECT url, reason FROM urls WHERE reason <> ''") == [("http://a.test/", "not-quarry")]
+    assert rows(folder, "SELECT url, reason FROM urls WHERE reason <> ''") == [("http://a.test/", "too-large")]
     assert sorted(web.paths()) == ["a.test/", "a.test/first", "a.test/long-note", "a.test/long-note"]
 
 

@@ -370,3 +370,19 @@ def test_what_is_hidden_is_not_read() -> None:
     assert [e.tag for e in doc.tree.iter_elements()] == tags
     assert _read("<body style='display:none'><h1>Later</h1>all").text.split() == ["Later", "all"]
     assert _read("<body><div hidden><main>Later</main></div>").text.split() == ["Later"]
+
+
+def test_links_beside_each_other_are_no_one_word_in_a_context() -> None:
+    """As a page has them that was made small; the text behind them neither."""
+    small = b"<div><a href=a>one</a><a href=b>two</a><a href=c>three</a>four</div>"
+    page = read("http://a.test/", {"content-type": "text/html"}, small)
+    assert [page.context(i) for i in range(3)] == ["two three four", "one three four", "one two four"]
+
+
+def test_what_stands_right_beside_a_link_is_no_part_of_its_last_word() -> None:
+    """A page that was made small has the words of one with line breaks; within a word nothing is parted."""
+    items = "<li><a href=x>Maps</a><span>of the sea</span><a href=y>News</a><a href=z>Team</a></li>"
+    words = ["Maps", "of", "the", "sea", "News", "Team", "Datasette", "s"]
+    for body in (items, items.replace("><", ">\n<")):
+        page = read("http://a.test/", {}, f"<html>{body}<p>Data<b>sette</b> s</p>".encode())
+        assert page.text.split() == words

@@ -90,6 +90,15 @@ class AnalysisPlan(Struct, frozen=True, forbid_unknown_fields=True):
         return digest.hexdigest()[:12] if self.phases != PhaseSteps() or self.kinds else ""
 
 
+def read_kept(text: str) -> AnalysisPlan:
+    """The plan that a collection was analysed with; none if it names functions: a stranger's code is not run."""
+    try:
+        plan = msgspec.json.decode(text or "{}", type=AnalysisPlan)
+    except msgspec.MsgspecError:
+        return AnalysisPlan()
+    return AnalysisPlan() if plan.plugins() or plan.collectors() or plan.report else plan
+
+
 _loaded: dict[str, Step] = {}
 
 

@@ -18,7 +18,7 @@ from lycosa.analysis import analysis_main
 from lycosa.analysis.analysis_main import WorkerOptions
 from lycosa.analysis.analyzer import Analyzer, Fact, Task
 from lycosa.analysis.collectors import check_clusters, sort_documents
-from lycosa.analysis.plan import PHASES, AnalysisPlan
+from lycosa.analysis.plan import PHASES, AnalysisPlan, read_kept
 from lycosa.analysis.store import COLUMNS, PageStore, Place, Store
 from lycosa.collection.collection import Collection
 from lycosa.collection.folder import lock
@@ -45,12 +45,12 @@ FROM page JOIN url USING (n)
 LEFT JOIN content ON content.seq = CASE WHEN iif(url.state IN (1, 2, 3), url.state, url.was) = 3 THEN (
     {schema.FIND_CONTENT.format("page.digest")}) END
 LEFT JOIN page AS first ON first.n = content.n AND first.round = content.round
-WHERE page.n > ?1 AND url.via IS NOT 'sitemap' AND page.status BETWEEN 200 AND 299
+WHERE page.n > ?1 AND page.status BETWEEN 200 AND 299
   AND page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)
 ORDER BY page.n LIMIT ?2"""
 _NUMBERS = """
-SELECT DISTINCT page.n FROM page JOIN url USING (n)
-WHERE url.via IS NOT 'sitemap' AND page.status BETWEEN 200 AND 299"""
+SELECT DISTINCT page.n FROM page
+WHERE page.status BETWEEN 200 AND 299"""
 _COUNT = f"SELECT count(*) FROM ({_NUMBERS})"
 
 #: Documents on which a plugin failed; what the others found of them is there.
@@ -62,7 +62,7 @@ _decode_facts = msgspec.json.Decoder(dict[str, Fact]).decode
 class AnalysisOptions(ExtractOptions, frozen=True):
     """How an analysis is run."""
 
-    plan: AnalysisPlan = AnalysisPlan()
+    plan: AnalysisPlan | None = None  # None: that of the last run
 
 
 class AnalysisTally(Tally):
@@ -88,7 +88,8 @@ class AnalysisTally(Tally):
 def analyse_collection(folder: Path, analyzer: Analyzer, options: AnalysisOptions) -> AnalysisTally:
     """Analyse the new documents of a collection, then redo what depends on all of them."""
     with Collection(folder) as collection:
-        check_clusters(options.plan.clusters, {**COLUMNS, **analyzer.columns}, list(analyzer.facets))
+        if options.plan is not None:
+            check_clusters(options.plan.clusters, {**COLUMNS, **analyzer.columns}, list(analyzer.facets))
         with lock(folder, name=LOCK, what=BUSY):
             store = Store(folder, analyzer)
             try:
@@ -106,7 +107,9 @@ class _Analysis:
         self.store = store
         self.analyzer = analyzer
         self.options = options
-        self.version = f"{analyzer.version} {options.plan.mark()}".strip()
+        kept = str(store.value("SELECT value FROM meta WHERE key = 'plan'") or "")
+        self.plan = options.plan if options.plan is not None else read_kept(kept)
+        self.version = f"{analyzer.version} {self.plan.mark()}".strip()
 
     def run(self) -> AnalysisTally:
         whole = AnalysisTally()
@@ -119,7 +122,8 @@ class _Analysis:
         if not tally.ended_by:
             queue.finish()
             self._relate(whole)
-        self.store.set_meta("correctors", " ".join(self.options.plan.correctors()))
+        self.store.set_meta("correctors", " ".join(self.plan.correctors()))
+        self.store.set_meta("plan", msgspec.json.encode(self.plan).decode())
         whole.seconds = time.monotonic() - began
         whole.total = int(self.store.value("SELECT count(*) FROM document"))
         whole.failed = len(whole.failures) + int(self.store.value(f"SELECT count(*) FROM document WHERE {_FAILED}"))
@@ -140,7 +144,7 @@ class _Analysis:
             self._add_up(whole, tally)
         began = time.process_time()
         self.analyzer.finish(self.store)
-        clusters = {**self.analyzer.clusters, **self.options.plan.clusters}
+        clusters = {**self.analyzer.clusters, **self.plan.clusters}
         whole.failures = sort_documents(self.store, clusters)
         whole.phases["sort"] = time.process_time() - began
         if not whole.ended_by:
@@ -155,7 +159,7 @@ class _Analysis:
             whole.outcomes[outcome] = whole.outcomes.get(outcome, 0) + count
 
     def _run_queues(self, queues: Sequence[JobQueue], tally: AnalysisTally, *, tasks: bool) -> AnalysisTally:
-        worker_options = WorkerOptions(str(self.collection.path.resolve()), self.options.plan, tasks)
+        worker_options = WorkerOptions(str(self.collection.path.resolve()), self.plan, tasks)
         # Tasks read analysis.db while it is written, which only processes of one machine can.
         options = msgspec.structs.replace(self.options, on="") if tasks else self.options
         return run_queues(

@@ -24,7 +24,7 @@ from lycosa.output.destination import check_ending, check_place, opened, report_
 from lycosa.output.plain import counted
 
 if TYPE_CHECKING:
-    from lycosa.collection.file_import import Imported
+    from lycosa.collection.file_import import FileSource, Imported
     from lycosa.extract.job_runner import Tally
     from lycosa.extract.run import ExtractOptions
 
@@ -154,7 +154,9 @@ def _write_records(folder: Path, quarry: str, output: str) -> None:
 @click.argument("mission", type=MissionChoice("analyzer"), metavar="MISSION")
 @click.argument("source", metavar="[COLLECTION|FOLDER|ZIP|WARC]", required=False)
 @click.option("-c", "--collection", metavar="DIR", help="Folder of the collection; of files: into which they are put.")
-@click.option("--plan", metavar="FILE", help="TOML that says which phases run for which kind, and sorts documents.")
+@click.option("--plan", metavar="FILE", help="TOML that says which phases run for which kind, and sorts; it is kept.")
+@click.option("--files", multiple=True, metavar="PATTERN", help="Of files: import only those, as *.xsd or docs/*.")
+@click.option("--hosts", is_flag=True, help="Of files: the folders at the top are the hosts that they came from.")
 @click.option("--workers", type=click.IntRange(0, 256), default=0, metavar="N", help="Processes; 0: one a processor.")
 @click.option("--on", default="", metavar="ray[://HOST:PORT]", help="Work on the nodes of a Ray cluster.")
 @click.option("--again", is_flag=True, help="Analyse every document again, whatever was done.")
@@ -165,6 +167,8 @@ def analyse(
     source: str | None,
     collection: str | None,
     plan: str | None,
+    files: tuple[str, ...],
+    hosts: bool,
     workers: int,
     on: str,
     again: bool,
@@ -184,17 +188,23 @@ def analyse(
     lycosa analyse MISSION news --plan plan.toml
     lycosa analyse MISSION /usr/share/xml/schema --collection schemas
     """
-    from lycosa.analysis.plan import AnalysisPlan, read_plan
+    from lycosa.analysis.plan import read_plan
     from lycosa.analysis.run import AnalysisOptions, analyse_collection
     from lycosa.analysis.summary import format_summary
     from lycosa.extract.executor import check_place_of_work
     from lycosa.output.plain import printable
 
     check_place_of_work(on)
-    imported = _import(mission, Path(source), collection, quiet=quiet) if source and not _is_known(source) else None
+    imported = None
+    if source and not _is_known(source):
+        from lycosa.collection.file_import import FileSource
+
+        imported = _import(mission, FileSource(Path(source), only=files, hosts=hosts), collection, quiet=quiet)
+    elif files or hosts:
+        raise UsageError("--files and --hosts go with files that are imported, not with a collection.")
     where = imported.folder if imported is not None else working_folder(named_collection(source, collection))
     options = AnalysisOptions(
-        plan=read_plan(plan) if plan else AnalysisPlan(),
+        plan=read_plan(plan) if plan else None,
         workers=workers,
         on=on,
         again=again,
@@ -219,14 +229,16 @@ def _is_known(source: str) -> bool:
     return not os.path.exists(source) or is_collection(Path(source))
 
 
-def _import(mission: str, source: Path, collection: str | None, *, quiet: bool) -> Imported:
+def _import(mission: str, source: FileSource, collection: str | None, *, quiet: bool) -> Imported:
     """Import files into a collection of a mission, and say so."""
     from lycosa.collection.file_import import import_files, name_collection
     from lycosa.config.loading import load
+    from lycosa.extract.quarry_loader import load_quarry
 
-    into = Path(collection) if collection else name_collection(source)
-    imported = import_files(source, into, load(overrides={"missions": [mission]}).mission)
+    settings = load(overrides={"missions": [mission]}).mission
+    into = Path(collection) if collection else name_collection(source.path)
+    imported = import_files(source, into, settings, load_quarry(settings).recognise if settings.hunted else None)
     if not quiet:
         found = f"{counted(imported.files, 'file')}, {imported.new:,} of them new or changed"
-        click.echo(f"lycosa: {source} is imported into {into}: {found}", err=True)
+        click.echo(f"lycosa: {source.path} is imported into {into}: {found}", err=True)
     return imported

@@ -11,9 +11,10 @@ import stat
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
@@ -35,7 +36,7 @@ from lycosa.frontier.partitions import PARTITIONS
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import Answer, ArchivePlace, Batch, Discovery, Outcome, PageRow, State, Target
 from lycosa.output.plain import counted, printable
-from lycosa.parse import read
+from lycosa.parse import Doc, read
 from lycosa.version import __version__
 
 #: Hosts that cannot exist (RFC 2606): files have addresses below them, so that links between files lead to files.
@@ -75,8 +76,18 @@ class SourceFile(Struct):
 class FileSource:
     """The documents of a path; what was left out is known when all were given."""
 
-    def __init__(self, path: Path, limits: ImportLimits = ImportLimits()) -> None:  # noqa: B008  frozen
-        self._path = path
+    def __init__(
+        self,
+        path: Path,
+        limits: ImportLimits = ImportLimits(),  # noqa: B008  frozen
+        *,
+        only: Sequence[str] = (),
+        hosts: bool = False,
+    ) -> None:
+        """`only`: patterns of the names that are wanted; `hosts`: the folders at the top are hosts."""
+        self.path = path
+        self._only = only
+        self._hosts = hosts
         self._limits = limits
         self._left_out: dict[str, list[str]] = {}
         self._counts: dict[str, int] = {}
@@ -84,7 +95,7 @@ class FileSource:
         self._read = self._choose()
 
     def _choose(self) -> Callable[[], Iterator[SourceFile]]:
-        path = self._path
+        path = self.path
         if path.is_dir():
             return self._read_folder
         if not path.is_file():
@@ -116,6 +127,9 @@ class FileSource:
         if len(names) < _NAMED:
             names.append(printable(name))
 
+    def _is_wanted(self, name: str) -> bool:
+        return not self._only or any(fnmatchcase(name, pattern) for pattern in self._only)
+
     def _is_full(self, name: str) -> bool:
         limits = self._limits
         full = self._files >= limits.files or self._bytes >= limits.total_bytes
@@ -126,7 +140,7 @@ class FileSource:
     # Folders
 
     def _read_folder(self) -> Iterator[SourceFile]:
-        root = os.path.realpath(self._path)
+        root = os.path.realpath(self.path)
         folders: list[tuple[str, str, tuple[str, ...]]] = [
             (root, "", (root,))
         ]  # path, name in the root, the real folders around
@@ -149,6 +163,8 @@ class FileSource:
                         self._leave_out(inner, "a link to a folder around it, or too deep")
                     else:
                         below.append((entry.path, f"{inner}/", (*around, real)))
+                elif not self._is_wanted(inner):
+                    continue
                 elif self._is_full(inner):
                     return
                 elif (file := self._read_file(entry.path, inner)) is not None:
@@ -173,6 +189,8 @@ class FileSource:
         if len(body) > self._limits.file_bytes:
             self._leave_out(name, f"larger than {self._limits.file_bytes >> 20:,} MiB")
             return None
+        if self._hosts and "/" in name:
+            host, _, name = name.partition("/")
         url = urls.normalise(f"http://{host}/{quote(name.encode('utf-8', 'surrogateescape'))}")
         if url is None:
             self._leave_out(ascii(name), "no address can hold the name")
@@ -182,16 +200,16 @@ class FileSource:
     # Zip files
 
     def _read_zip(self) -> Iterator[SourceFile]:
-        room = max(_GROWTH_BYTES, os.path.getsize(self._path) * self._limits.growth)
+        room = max(_GROWTH_BYTES, os.path.getsize(self.path) * self._limits.growth)
         try:
-            archive = zipfile.ZipFile(self._path)
+            archive = zipfile.ZipFile(self.path)
         except _BAD_ZIP as error:
-            self._leave_out(self._path.name, f"cannot be opened ({error})")
+            self._leave_out(self.path.name, f"cannot be opened ({error})")
             return
         with archive:
             for info in archive.infolist():
                 name = info.filename.replace("\\", "/")
-                if info.is_dir():
+                if info.is_dir() or not self._is_wanted(name):
                     continue
                 if ".." in name.split("/") or name.startswith("/") or name[1:2] == ":":
                     self._leave_out(ascii(name), "its name leads out of the zip file")
@@ -215,12 +233,12 @@ class FileSource:
 
     def _read_records(self) -> Iterator[SourceFile]:
         limit = self._limits.file_bytes
-        for record in iter_records(self._path, limit=limit + 1):
+        for record in iter_records(self.path, limit=limit + 1):
             if record.kind == "unreadable" or not record.is_whole:
                 self._leave_out(record.url or f"at byte {record.offset:,}", "the record cannot be read")
                 continue
             url = urls.normalise(record.url)
-            if url is None or record.kind not in ("response", "resource"):
+            if url is None or record.kind not in ("response", "resource") or not self._is_wanted(url):
                 continue
             if self._is_full(url):
                 return
@@ -257,6 +275,10 @@ _OWNER = "import:0"
 _ENDING = ".collection"
 
 
+#: What a mission makes of a document; None: nothing.
+Recognise = Callable[[Doc], str | None]
+
+
 class Imported(Struct, frozen=True):
     """The figures of an import."""
 
@@ -279,9 +301,12 @@ def name_collection(source: Path) -> Path:
     return Path(f"{name or 'root'}{_ENDING}")
 
 
-def import_files(source: Path, into: Path, mission: Mission) -> Imported:
-    """Import the documents of a source into a collection, which is made if there is none."""
-    files = FileSource(source)
+def import_files(files: FileSource, into: Path, mission: Mission, recognise: Recognise | None = None) -> Imported:
+    """Import the documents of a source into a collection, which is made if there is none.
+
+    `recognise` says what the mission makes of a document, as it does while a crawl fetches it.
+    """
+    source = files.path
     if into.exists() and not is_collection(into) and (not into.is_dir() or any(into.iterdir())):
         raise CollectionError(f"{into} is not empty and not a collection: name another with --collection DIR.")
     if source.is_dir() and into.resolve().is_relative_to(source.resolve()):
@@ -300,7 +325,7 @@ def import_files(source: Path, into: Path, mission: Mission) -> Imported:
         with Collection(into) as collection:
             rows = collection.rows("SELECT url, digest FROM url WHERE digest <> x''")
             known = {urls.url_id(url): digest for url, digest in rows}
-        return _FileImport(into, known).run(files)
+        return _FileImport(into, known, recognise).run(files)
 
 
 def _gather(files: Iterable[SourceFile]) -> Iterator[list[SourceFile]]:
@@ -320,9 +345,10 @@ def _gather(files: Iterable[SourceFile]) -> Iterator[list[SourceFile]]:
 class _FileImport:
     """One import into a collection that is locked."""
 
-    def __init__(self, folder: Path, known: dict[int, bytes]) -> None:
+    def __init__(self, folder: Path, known: dict[int, bytes], recognise: Recognise | None) -> None:
         """`known` are the digests of what is stored, by the ids of its addresses."""
         self._known = known
+        self._recognise = recognise
         self._folder = folder
         self._frontier = SqliteFrontier(folder / "crawl.db")
         self._places: dict[bytes, ArchivePlace] = {}  # of contents that were stored in this run
@@ -366,7 +392,8 @@ class _FileImport:
         if self._known.get(urls.url_id(file.url)) == digest:
             return None
         headers = {"content-type": file.mime} if file.mime else {}
-        mime = read(file.url, headers, file.body).mime
+        doc = read(file.url, headers, file.body)
+        mime = doc.mime
         place = self._places.get(digest)
         if place is None:
             announced = f"Content-Type: {file.mime}\r\n" if file.mime else ""
@@ -378,6 +405,7 @@ class _FileImport:
             fetched_at=file.at,
             status=200,
             mime=mime,
+            kind=(self._recognise(doc) or "") if self._recognise is not None else doc.kind,
             size=len(file.body),
             digest=digest,
             warc=place.file,

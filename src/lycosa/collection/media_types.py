@@ -114,6 +114,7 @@ def draw(types: Types, by: By) -> str:
     rows = [row for row in types.by(by) if row.fetched]
     rows = sorted(rows, key=lambda row: -row.fetched_bytes)[:_MOST_BARS]
     most = max((row.fetched_bytes for row in rows), default=1) or 1
+    most_documents = max((row.fetched for row in rows), default=1) or 1
     height = 70 + _ROW * len(rows)
     total = types.total
     box = f'width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
@@ -123,27 +124,31 @@ def draw(types: Types, by: By) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" {box} font-family="sans-serif" font-size="13">',
         f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
         f'<text x="10" y="24" font-size="16">{title} in {total.stored:,}</text>',
-        '<text x="10" y="44" fill="#555">light: fetched, dark: stored</text>',
+        '<text x="10" y="44" fill="#555">light: fetched, dark: stored; thin: how many documents</text>',
     ]
     for at, row in enumerate(rows):
         top = 60 + _ROW * at
         colour = _COLOURS[row.category]
         name = row.mime or ("(no type)" if by == "type" else row.category)
         tail = (
-            f"{row.fetched:,} · {show_size(row.fetched_bytes)}, stored {row.stored:,} · {show_size(row.stored_bytes)}"
+            f"{row.fetched:,} ({row.fetched / max(1, total.fetched):.1%}) · {show_size(row.fetched_bytes)}"
+            f" ({row.fetched_bytes / max(1, total.fetched_bytes):.1%}), stored {row.stored:,} ·"
+            f" {show_size(row.stored_bytes)}"
         )
         parts += [
             f'<text x="10" y="{top + 16}">{escape(name[:34])}</text>',
             _bar(top, row.fetched_bytes / most, colour, opacity=0.3),
             _bar(top, row.stored_bytes / most, colour, opacity=1.0),
+            _bar(top + 14, row.fetched / most_documents, "#555", height=3),
             f'<text x="{_LABEL}" y="{top + 27}" font-size="10" fill="#555">{row.category} {tail}</text>',
         ]
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _bar(top: int, part: float, colour: str, *, opacity: float) -> str:
+def _bar(top: int, part: float, colour: str, *, opacity: float = 1.0, height: int = 12) -> str:
     width = max(1 if part else 0, round(part * (_WIDTH - _LABEL - 20)))
-    return f'<rect x="{_LABEL}" y="{top + 3}" width="{width}" height="14" fill="{colour}" fill-opacity="{opacity}"/>'
+    place = f'x="{_LABEL}" y="{top + 3}" width="{width}" height="{height}"'
+    return f'<rect {place} fill="{colour}" fill-opacity="{opacity}"/>'
 
 
 def format_types(types: Types) -> str:

@@ -218,8 +218,12 @@ def add_seeds(setup: CollectionSetup, frontier: Frontier, written: Mapping[str, 
     if is_read and mission.seeds_file:
         given = set(frontier.seeds.given())
         seeds |= dict.fromkeys((url for url in frontier.seeds.failed() if url in given), "")
+    quarry = setup.guarded_quarry if mission.order == "best" and not is_steered(mission) else None
     score = float(mission.order == "best")
-    found = (_make_seed(seed, written.get(seed, seeds[seed]), score=score) for seed in seeds)
+    found = (
+        _make_seed(seed, written.get(seed, seeds[seed]), score=score + (quarry.score_seed(seed) if quarry else 0.0))
+        for seed in seeds
+    )
     frontier.seeds.add(found, max_depth=mission.limits.depth)
     if not is_read:
         frontier.set_meta(LIST_READ, mission.seeds_file)
@@ -362,7 +366,8 @@ def _fetch_rest(mission: Mission, before: Mission | None, frontier: Frontier) ->
     count, limits, then = 0, mission.limits, before.limits
     if _is_raised(before.traps.links_per_page, mission.traps.links_per_page or sys.maxsize):
         count += frontier.losses.requeue_reason("links-limit")
-    if _is_raised(then.html_bytes, limits.html_bytes) or _is_raised(then.body_bytes, limits.body_bytes):
+    bounds = {"html_bytes": 0, "body_bytes": 0, "probe_bytes": sys.maxsize}  # with what 0 stands for
+    if any(_is_raised(getattr(then, name), getattr(limits, name) or most) for name, most in bounds.items()):
         count += frontier.losses.requeue_reason("too-large")
     return [f"As more of a page is taken now, {counted(count, 'page', 'is')} fetched again."] if count else []
 

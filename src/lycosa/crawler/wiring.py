@@ -93,6 +93,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         uniform=frontier.meta(UNIFORM) == "1",
         recall=frontier.known.recall,
         url_judge=guarded_quarry.url_judge if guarded_quarry is not None else None,
+        insists=guarded_quarry.insistent_kinds if guarded_quarry is not None else (),
     )
     archive = ArchiveWriter(
         folder / "archive",

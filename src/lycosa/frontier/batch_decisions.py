@@ -29,7 +29,7 @@ ANSWERED = (*HELD, State.DUPLICATE, State.MOVED, State.MOVED_FOR_GOOD, State.GON
 AWAY = (State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
 
 #: Why a URL was dropped, or not fetched, that is kept for a document that needs it.
-REOPENED_BY_NEED = ("not-quarry", "host-quota")
+REOPENED_BY_NEED = ("not-quarry", "host-quota", "too-large", "reject-list")
 
 
 class PageBefore(Struct, gc=False):

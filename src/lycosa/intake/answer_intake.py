@@ -363,8 +363,9 @@ class AnswerIntake:
                 outcome.state, outcome.reason, outcome.due = State.WAITING, "whole", answer.began
                 return
             doc = self._read(answer, read_content(answer, self._mission.limits, whole=True)[0])
-        if self._link_scoring is not None:
+        if self.links.rescores:
             self.links.resolver.intern(target.url).score = FETCHED
+        if self._link_scoring is not None:
             self._link_scoring.begin_answer(target, doc, kind=kind if self._guarded_quarry is not None else "")
         known = len(self.batch.discoveries)
         rows = self.links.follow_page(doc, answer)
@@ -397,7 +398,9 @@ class AnswerIntake:
         refusal = None if self.storage.stores_all else self.storage.judge(doc, kind=kind)
         if refusal is not None:
             news = self.batch.discoveries[known:]
-            self.storage.record_unstored(answer, outcome, doc, reason=refusal.reason, kind=kind, rows=rows, news=news)
+            is_cut = answer.failure == "too-large"  # the rest was not looked at
+            reason = "too-large" if is_cut else refusal.reason
+            self.storage.record_unstored(answer, outcome, doc, reason=reason, kind=kind, rows=rows, news=news)
         else:
             links = link_codec.pack(rows)
             self.storage.store_page(answer, outcome, doc, digest=page.digest, links=links, html=page.html, kind=kind)
@@ -426,8 +429,9 @@ class AnswerIntake:
         if self._guarded_quarry is not None and self._guarded_quarry.hears_errors and answer.status >= 400:
             body, _ = read_content(answer, self._mission.limits)
             doc = read(target.url, answer.headers, body[:TEXT_HEAD], agent=self._mission.agent.name)
-        if self._link_scoring is not None:
+        if self.links.rescores:
             self.links.resolver.intern(target.url).score = FETCHED
+        if self._link_scoring is not None:
             self._link_scoring.begin_answer(target, failed=True)
         if doc is not None and self._guarded_quarry is not None:
             proposed = self._guarded_quarry.links_of_error(doc, answer.status)

@@ -49,11 +49,13 @@ class GuardedQuarry:
         self.quarry = QuarryUnion(quarry.parts, on_error=self._log_error) if isinstance(quarry, QuarryUnion) else quarry
         self.hears_errors = overrides(quarry, "links_of_error")
         self.trusted_kinds = frozenset(quarry.trusted_kinds)
+        self.insistent_kinds = frozenset(quarry.insistent_kinds)
         self.reads_pdf = bool(quarry.reads_pdf)
         self.scores = overrides(quarry, "score")
         self.chooses_links = overrides(quarry, "chosen_links")
         #: This, where the rules have to ask it for each address; None: it has no ranges.
         self.url_judge: UrlJudge | None = self if overrides(quarry, "refuses") else None
+        self._nowhere = read("http://nowhere.invalid/", {}, b"")  # a document that no link stands on
         self._log = log
         self._max_links = max_links or None
 
@@ -92,9 +94,13 @@ class GuardedQuarry:
         return self._ask("identity", url, lambda: str(self.quarry.identity(url)), "")
 
     def score(self, link: Link, doc: Doc) -> float:
-        """How promising a link is, 0 to 1."""
+        """How promising a link is, -1 to 2: what a mission adds up may go beyond what it says of one fact."""
         score = self._ask("score", doc.url, lambda: float(self.quarry.score(link, doc)), 0.0)
-        return min(1.0, max(0.0, score)) if score == score else 0.0  # NaN is not itself
+        return min(2.0, max(-1.0, score)) if score == score else 0.0  # NaN is not itself
+
+    def score_seed(self, url: str) -> float:
+        """What the address of a seed promises beside that somebody thought of it."""
+        return self.score(Link(url, kind="seed"), self._nowhere) if self.scores else 0.0
 
     def recognise(self, doc: Doc, relation: str = "") -> str:
         """The refined kind; empty where there is none. `relation` is the kind of the link that leads to it."""

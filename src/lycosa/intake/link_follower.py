@@ -67,7 +67,10 @@ class LinkFollower:
         self._seen = Seen()
         self._sequence = first_sequence  # dfs: ever larger, also across runs
         # A URL that the frontier holds need not be judged: no scores, no depth limit, the same settings, all is stored.
-        self._trusts = link_scoring is None and mission.limits.depth < 0 and rules.uniform and stores_all
+        by_quarry = guarded_quarry is not None and guarded_quarry.scores and mission.order == "best"
+        #: Whether a better link to an address that waits lets it rise.
+        self.rescores = link_scoring is not None or by_quarry
+        self._trusts = not self.rescores and mission.limits.depth < 0 and rules.uniform and stores_all
         self.resolver = urls.Resolver(urls.Cleaner(mission.urls))
         self.link_count = 0
         self._room = FIRST_SHARE  # new addresses that the page being followed may still put before those of others
@@ -99,13 +102,13 @@ class LinkFollower:
         Where some are `chosen`, by their addresses as written, the others stand among the links of the page and are
         not followed.
         """
-        (barred, link_rule), link_scoring = self._nofollow.of_page(doc), self._link_scoring
+        barred, link_rule = self._nofollow.of_page(doc)
         find, base = self.resolver.find, doc.base
         absolute, root, here = self.resolver.memos(base)
         limited, depth, host = self._mission.limits.depth >= 0, target.depth + 1, target.host
-        needs = self._needs
+        needs, insists = self._needs, self._rules.insists
         # What is known needs no second look.
-        plain = not any((barred, link_rule, limited, link_scoring is not None, needs))
+        plain = not any((barred, link_rule, limited, self.rescores, needs))
         rows: list[link_codec.Row] = []
         self._begin_links(doc, len(links))
         for index, link in enumerate(links, first):
@@ -126,13 +129,17 @@ class LinkFollower:
             if bar := barred or (link_rule and link_rule(link, address.url, host)):
                 self._bar(address.url, link, bar, target, is_known=accepted is not None)
                 accepted = False
-            elif accepted is None or (limited and depth - (link.kind in LEVEL) < address.depth):
+            elif (
+                accepted is None
+                or (limited and depth - (link.kind in LEVEL) < address.depth)
+                or (not accepted and link.kind in insists)
+            ):
                 accepted = address.accepted = self._judge_new(address, link, doc=doc, index=index, target=target)
             elif accepted:
                 if link.kind in needs:
                     self._record_needed(address, link, target)
-                if link_scoring is not None and address.score < FETCHED:
-                    self._score_again(link_scoring, address, link, doc=doc, index=index, target=target)
+                if self.rescores and address.score < FETCHED:
+                    self._score_again(address, link, doc=doc, index=index, target=target)
             rows.append((address.url, link.text, accepted))
         return rows
 
@@ -164,18 +171,15 @@ class LinkFollower:
         verdict = self._judge_link(url, link, target, host=host, depth=depth)
         news = self._is_news(address, url_hash, depth)
         needed = address.needed = link.kind in self._needs and verdict.ok
-        if not news and not needed and (self._link_scoring is None or not verdict.ok):
+        if not news and not needed and not (self.rescores and verdict.ok):
             return verdict.ok
         context, link_score, policy_data = "", 0.0, b""
         if verdict.ok:
             self._room -= 1
             context = doc.context(index, self._mission.keep.context_chars)
-        if self._link_scoring is None:
-            link_score = self._guarded_quarry.score(link, doc) if self._guarded_quarry is not None else 0.0
-        elif verdict.ok:
-            link_score, policy_data = self._link_scoring.score(link, doc, url=url, host=host, context=context)
+            link_score, policy_data = self._score(link, doc, url=url, host=host, context=context)
             address.score, address.text = link_score, link.text
-            if news:
+            if news and self._link_scoring is not None:
                 self._link_scoring.record_new(link_score, host)
         self._batch.discoveries.append(
             Discovery(
@@ -204,7 +208,7 @@ class LinkFollower:
         if link.kind == "sitemap":
             verdict = self._rules.judge_sitemap(url, host=host, level=target.hops + 1)
         else:
-            verdict = self._rules.judge(url, depth=depth, host=host)
+            verdict = self._rules.judge(url, depth=depth, host=host, via=link.kind)
         if not verdict.ok and self._crawl_log.deep:
             self._crawl_log.refusal(url, verdict, source=target.url, link=link)
         return verdict
@@ -215,9 +219,14 @@ class LinkFollower:
             return DULL
         return score_of(self._mission.order, depth=depth, sequence=self._sequence - index, link_score=link_score)
 
-    def _score_again(
-        self, link_scoring: LinkScoring, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target
-    ) -> None:
+    def _score(self, link: Link, doc: Doc, *, url: str, host: str, context: str) -> tuple[float, bytes]:
+        """The score of a link by the policy or else by the quarry, and what is noted with it."""
+        if self._link_scoring is not None:
+            return self._link_scoring.score(link, doc, url=url, host=host, context=context)
+        score = self._guarded_quarry.score(link, doc) if self._guarded_quarry is not None else 0.0
+        return score, b"\0" if self.rescores else b""
+
+    def _score_again(self, address: urls.Address, link: Link, *, doc: Doc, index: int, target: Target) -> None:
         """Score another link to a URL that may still wait: a better one lets it rise.
 
         A site's menu stands on each of its pages: the same words are looked at the second, fourth, eighth time.
@@ -228,7 +237,7 @@ class LinkFollower:
         address.text = link.text
         url, host = address.url, urls.host_of(address.url)
         context = doc.context(index, self._mission.keep.context_chars)
-        score, policy_data = link_scoring.score(link, doc, url=url, host=host, context=context)
+        score, policy_data = self._score(link, doc, url=url, host=host, context=context)
         if score > address.score + 0.01 and not self._rules.repetition.is_dull(url, host):
             address.score = score
             depth = target.depth + (link.kind != "refresh")

@@ -84,6 +84,8 @@ _BLOCKS = (
     " h6, header, main, nav, ol, p, pre, section, table, ul"
 )
 _ODD = f"{_UNSEEN}, {_BOXES}, :is(a, b, em, font, i, label, small, span, strong, u) > :is({_BLOCKS})"
+#: What stands right beside a link: where a page was made small, the blank between them is gone.
+_ODD += ", a + :is(a, b, em, font, i, small, span, strong), span + a"
 _BOX_TAGS = frozenset(_BOXES.split(", "))
 #: A page may be hidden until its script runs: what holds one of these is shown in the end.
 _SHOWN_LATER = "h1, main, article"
@@ -374,6 +376,9 @@ def read_text(node: Document | Element) -> str:
         if e in unseen:
             if e.tag not in ("html", "body", "main", "article") and e.select_one(_SHOWN_LATER) is None:
                 names[e] = "script"
+        elif e.tag in _INLINE:
+            if type(e.previous_sibling) is Element:
+                names.setdefault(e, "div")
         elif isinstance(outer, Element) and outer.tag in _INLINE:
             names.setdefault(outer, "div")
         if e.tag in _BOX_TAGS:
@@ -386,6 +391,10 @@ def read_text(node: Document | Element) -> str:
     finally:
         for e, tag in tags:
             e.tag = tag
+
+
+#: What parts the words around an anchor: links stand beside each other without a blank where a page is made small.
+_PARTING = ("br", "a")
 
 
 def read_context(anchor: Element, chars: int) -> str:
@@ -415,7 +424,7 @@ def _gather(nodes: Iterable[Node], block: Node | None, chars: int, *, backwards:
     size = 0
     for node in islice(nodes, _CONTEXT_NODES):
         if type(node) is not Text:
-            if type(node) is Element and node.tag == "br":
+            if type(node) is Element and node.tag in _PARTING:
                 pieces.append(" ")
             continue
         data = node.data
@@ -431,7 +440,7 @@ def _gather(nodes: Iterable[Node], block: Node | None, chars: int, *, backwards:
         if own is not block:
             pieces.append(" ")
             block = own
-        pieces.append(data)
+        pieces.append(f" {data} " if parent.tag == "a" else data)
         size += len(" ".join(data.split()))
         if size > chars:
             break

@@ -85,6 +85,7 @@ class ArchiveReplay:
             frontier.seeds.all(),
             tallies=Tallies(frontier.known.tallies),
             url_judge=guarded_quarry.url_judge if guarded_quarry is not None else None,
+            insists=guarded_quarry.insistent_kinds if guarded_quarry is not None else (),
         )
         link_scoring = LinkScoring(mission, guarded_quarry) if is_steered(mission) else None
         if link_scoring is not None:

@@ -428,6 +428,18 @@ def test_a_plan_of_the_user(tmp_path: Path) -> None:
     assert analyse(folder, "--plan", str(tmp_path / "plan.toml")).startswith(f"{len(PAGES)} pages")
 
 
+def test_a_plan_is_kept_with_the_collection(tmp_path: Path) -> None:
+    """A run that names none goes by the last one; one that names functions is no part of what a stranger gives."""
+    folder = make_collection(tmp_path / "c", [(f"{SITE}a.xml", "text/xml", b"<a/>")])
+    for text, groups in (('[clusters]\nroots = "root"\n', ["roots"]), ('[clusters]\nf = "f.py:f"\n', [])):
+        (tmp_path / "plan.toml").write_text(text)
+        (tmp_path / "f.py").write_text("def f(document):\n    return 'x'\n")
+        analyse(folder, "--plan", str(tmp_path / "plan.toml"))
+        analyse(folder)
+        found = {name for (name,) in rows(folder, "SELECT cluster FROM membership")} - set(XmlAnalyzer.clusters)
+        assert sorted(found) == groups
+
+
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
@@ -584,6 +596,88 @@ def test_pictures_that_are_refused_are_not_missing(web: Web, tmp_path: Path) -> 
     analyse(tmp_path / "c")
     assert facts(tmp_path / "c", "closure", "missing")[""] == (None, None)
     assert rows(tmp_path / "c", "SELECT how FROM link") == [("refused",)]
+
+
+def test_strong_links_win_over_the_reject_list(web: Web, tmp_path: Path) -> None:
+    """A schema is fetched wherever it lies, also if a page led there before; a page's own link is not followed."""
+    listing = {"Content-Type": "text/xml"}
+    web["site.test/"] = html("/get[1].js", "/get[2].js", "/good.xml")
+    web["site.test/good.xml"] = Reply(instance("7", "/get%5B1%5D.js"), headers=listing)
+    web["site.test/get%5B1%5D.js"] = web["site.test/get[1].js"] = Reply(schema(A[55:], "urn:a"), headers=listing)
+    run_crawl(web, tmp_path / "c", "xml", SITE, "--scope", "host", "--workers", "1")
+    assert [path for path in web.paths() if "get" in path] == ["site.test/get%5B1%5D.js"]
+
+
+def test_sitemaps_are_documents_of_the_family(web: Web, tmp_path: Path) -> None:
+    """What the crawl keeps of them stands in the analysis, and so in its lists and exports."""
+    web["site.test/robots.txt"] = Reply(b"Sitemap: http://site.test/map.xml\n")
+    space = "http://www.sitemaps.org/schemas/sitemap/0.9"
+    site_map = f'<urlset xmlns="{space}"><url><loc>{SITE}good.xml</loc></url></urlset>'.encode()
+    web["site.test/map.xml"] = Reply(site_map, headers={"Content-Type": "text/xml"})
+    web["site.test/good.xml"] = Reply(b"<a/>", headers={"Content-Type": "text/xml"})
+    web["site.test/"] = html(title="x")
+    run_crawl(web, tmp_path / "c", "xml", SITE, "--scope", "host", "--workers", "1")
+    analyse(tmp_path / "c")
+    assert facts(tmp_path / "c", "kind") == {"map.xml": "sitemap", "good.xml": "xml"}
+
+
+def test_what_was_cut_off_is_fetched_again_when_more_is_taken(web: Web, tmp_path: Path) -> None:
+    """It says that its rest was not looked at."""
+    web["site.test/"] = html("/long.txt")
+    late = b"x" * 3000 + b"<a/>"
+    web["site.test/long.txt"] = Reply(late, headers={"Content-Type": "application/octet-stream"})
+    words = ("xml", SITE, "--scope", "host", "--workers", "1", "--set")
+    run_crawl(web, tmp_path / "c", *words, "limits.probe_bytes=1000")
+    with Collection(tmp_path / "c") as collection:
+        assert list(collection.query("SELECT reason FROM urls WHERE url GLOB '*long*'")) == [("too-large",)]
+    run_crawl(web, tmp_path / "c", *words, "limits.probe_bytes=0")
+    with Collection(tmp_path / "c") as collection:
+        assert list(collection.query("SELECT reason FROM urls WHERE url GLOB '*long*'")) == [("not-quarry",)]
+    assert web.paths().count("site.test/long.txt") == 2
+
+
+def test_a_schema_that_only_we_could_read_judges_nobody(tmp_path: Path) -> None:
+    """It became well-formed by a correction of ours; what is checked against it is said to be unknown, and why."""
+    broken = PAGES["a.xsd"].replace(b"</xs:schema>", b"&nbsp;</xs:schema>")
+    pages = {**PAGES, "a.xsd": broken}
+    names = ("a.xsd", "parts/types.xsd", "good.xml")
+    folder = make_collection(tmp_path / "c", [(f"{SITE}{name}", "text/xml", pages[name]) for name in names])
+    analyse(folder)
+    found = facts(folder, "validity", "validity_error")
+    assert found["a.xsd"][0] == "unusable" and found["good.xml"][0] == "unknown"
+    assert f"{SITE}a.xsd is not well-formed: line 1" in found["good.xml"][1]
+
+
+def test_a_stylesheet_that_is_missing_counts(tmp_path: Path) -> None:
+    """One that transforms; one that only says how a document looks does not."""
+    body = b'<?xml-stylesheet href="%s"?><a/>'
+    pages = [(f"{SITE}{name}.xml", "text/xml", body % f"{name}.{name}".encode()) for name in ("xsl", "css")]
+    folder = make_collection(tmp_path / "c", pages)
+    analyse(folder)
+    assert facts(folder, "closure", "missing") == {"xsl.xml": ("incomplete", 1), "css.xml": (None, None)}
+
+
+def test_what_a_page_led_to_stands_for_what_is_missing_too(web: Web, tmp_path: Path) -> None:
+    """A schema where one would have been guessed needs no guess."""
+    for name, body in (("a.xsd", PAGES["a.xsd"]), ("schemas/types.xsd", PAGES["parts/types.xsd"])):
+        web[f"site.test/{name}"] = Reply(body, headers={"Content-Type": "text/xml"})
+    web["site.test/"] = html("/schemas/types.xsd", "/a.xsd")
+    words = ("xml", SITE, "--scope", "host", "--workers", "1", "--per-host", "1", "--set", "policy.name=bfs")
+    run_crawl(web, tmp_path / "c", *words)
+    analyse(tmp_path / "c")
+    assert facts(tmp_path / "c", "closure")["a.xsd"] == "guessed"
+
+
+def test_no_message_names_a_file_of_the_moment(tmp_path: Path) -> None:
+    """A schema of RELAX NG is laid out in a folder to be compiled: it is called by its address."""
+    grammar = (
+        f'<grammar xmlns="{RNG}"><start><element name="a"><empty/></element></start><include href="%s.rng"/></grammar>'
+    )
+    pages = [(f"{SITE}{one}.rng", "text/xml", (grammar % other).encode()) for one, other in ("ab", "ba")]
+    folder = make_collection(tmp_path / "c", pages)
+    analyse(folder)
+    said = facts(folder, "validity_error")["a.rng"]
+    assert SITE in said and "lycosa-rng" not in said
 
 
 def test_what_is_set_aside_has_a_name(analysed: Path, tmp_path: Path) -> None:

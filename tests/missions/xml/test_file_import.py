@@ -54,6 +54,30 @@ def run(*words: str | Path) -> Result:
     return CliRunner().invoke(program, [*map(str, words)])
 
 
+def test_imported_documents_are_counted_as_what_they_are(tmp_path: Path) -> None:
+    """What the mission looks for is the target of the report on media types, as after a crawl."""
+    make_folder(tmp_path / "files")
+    assert run("analyse", "xml", tmp_path / "files", "-c", tmp_path / "c").exit_code == 0
+    table = run("report", "mime", "-c", tmp_path / "c", "--by", "category", "--format", "csv").output
+    assert "TARGET,7," in table
+
+
+def test_a_part_of_a_folder_under_the_hosts_that_it_came_from(tmp_path: Path) -> None:
+    """Only what fits a pattern; what stood on a host of the web has its address there, so that links lead to it."""
+    lead = '<a xmlns:xsi="{}" xsi:noNamespaceSchemaLocation="http://b.test/schemas/a.xsd">7</a>'
+    for name, body in {f"b.test/{name}": body for name, body in FILES.items()}.items():
+        (tmp_path / "web" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "web" / name).write_bytes(body)
+    (tmp_path / "web/a.test").mkdir()
+    (tmp_path / "web/a.test/x.xml").write_text(lead.format(XSI))
+    words = ("--hosts", "--files", "*.xsd", "--files", "a.test/*")
+    assert run("analyse", "xml", tmp_path / "web", "-c", tmp_path / "c", *words).exit_code == 0
+    found = facts(tmp_path / "c", "validity", base="http://")
+    assert found.pop("a.test/x.xml") == ("valid",)
+    assert found == {"b.test/schemas/a.xsd": ("usable",), "b.test/schemas/parts/n.xsd": (None,)}
+    assert "not with a collection" in str(run("analyse", "xml", tmp_path / "c", "--hosts").exception)
+
+
 def facts(collection: Path, *names: str, base: str) -> dict[str, Any]:
     db = sqlite3.connect(collection / "analysis.db")
     found = db.execute(f"SELECT url, {', '.join(names)} FROM document").fetchall()

@@ -5,7 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
+from pathlib import Path
 from typing import Any
+
+from support.crawl_runs import crawl, rows
+from support.loopback import Reply, Web, html
 
 from lycosa.missions.xml.quarry import Xml, guess, has_suffix
 from lycosa.model import Link
@@ -65,6 +69,19 @@ def test_the_score_is_that_of_the_rules() -> None:
     for link, on in ((Link("x.xsd"), page), (Link("about"), schema), (Link("x.xsd"), false)):
         assert sum(quarry.explain(link, on).values()) == quarry.score(link, on)
     assert not has_suffix("http://a.rng/dir/page") and not has_suffix("page.xhtml") and has_suffix("/A.XSLT#x")
+
+
+def test_a_better_link_raises_what_waits_without_a_policy(web: Web, tmp_path: Path) -> None:
+    """The score of X4 alone: an address that a page names is worth more once a schema names it."""
+    web["a.test/"] = html("/x", "/y", "/b.xsd")
+    web["a.test/b.xsd"] = Reply(SCHEMA.replace(b"b.xsd", b"y"), headers={"Content-Type": "text/xml"})
+    words = ("xml", "http://a.test/", "--scope", "host", "--workers", "1", "--per-host", "1")
+    crawl(web, tmp_path / "c", *words, "--set", "policy.name=quarry", "--limit", "1", code=5)
+    found = rows(tmp_path / "c", "SELECT url, score FROM urls WHERE state = 'unfetched' ORDER BY url")
+    assert ("http://a.test/x", 0.0) in found and ("http://a.test/y", 0.5) in found
+    crawl(web, tmp_path / "s", *words, "http://a.test/s.xsd", "--set", "policy.name=quarry", "--limit", "1", code=5)
+    found = rows(tmp_path / "s", "SELECT url, score FROM urls WHERE seed ORDER BY url")
+    assert found == [("http://a.test/", 1.0), ("http://a.test/s.xsd", 1.5)]
 
 
 def test_an_archive_is_quarry_for_what_it_holds() -> None:

@@ -12,7 +12,7 @@ seed there opens, or `ports = "any"`. Below a host of the seeds, the usual ports
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Literal, Protocol
 from urllib.parse import unquote
@@ -253,13 +253,15 @@ class Rules:
         uniform: bool = False,
         recall: Recall | None = None,
         url_judge: UrlJudge | None = None,
+        insists: Collection[str] = (),
     ) -> None:
         """`spent`: the stored tallies may hold folders that are refused as repetitions, so they are read.
 
         `uniform`: every known URL was admitted under these same settings, so that none need be judged again. `recall`
         says what became of an address that is known, so that it is counted once. `url_judge` knows the ranges of the
-        mission; None: it has none.
+        mission; None: it has none. `insists`: kinds of links that the reject list does not hold back.
         """
+        self.insists = frozenset(insists)
         www_is_domain = mission.urls.www_is_domain
         self.scope = Scope(mission.scope, seeds, ports=mission.ports, www_is_domain=www_is_domain)
         self.accept = Patterns(mission.accept, setting="accept") if mission.accept else None
@@ -275,7 +277,7 @@ class Rules:
         self._length = mission.traps.url_length
         self.uniform = uniform
 
-    def judge(self, url: str, *, depth: int, host: str, seed: bool = False) -> Verdict:
+    def judge(self, url: str, *, depth: int, host: str, seed: bool = False, via: str = "") -> Verdict:
         """The first refusal, or a verdict that is ok and counts the address against the traps' bounds.
 
         Ask once for each address; `host` is what `urls.host_of` gives for it.
@@ -284,7 +286,7 @@ class Rules:
             return self._judge_scheme(url)
         if seed:
             return OK
-        refusal = self._judge_settings(url, depth, host)
+        refusal = self._judge_settings(url, depth, host, via)
         if refusal is not None:
             return refusal
         verdict = self.repetition.judge(url, host)
@@ -302,7 +304,7 @@ class Rules:
         if target.via == "sitemap":
             verdict = self.scope.admits_place(target.url, target.host)
             return None if verdict.ok else verdict
-        return self.refusal(target.url, depth=target.depth, host=target.host)
+        return self.refusal(target.url, depth=target.depth, host=target.host, via=target.via)
 
     def judge_sitemap(self, url: str, *, host: str, level: int = 0) -> Verdict:
         """Judge a sitemap; `level` counts the sitemaps that lead to it.
@@ -315,13 +317,13 @@ class Rules:
             return Verdict(False, "trap:sitemaps", f"{level} sitemaps lead to it, one after the other")
         return verdict
 
-    def refusal(self, url: str, *, depth: int, host: str) -> Verdict | None:
+    def refusal(self, url: str, *, depth: int, host: str, via: str = "") -> Verdict | None:
         """Why an address is refused, whatever was counted before; nothing is counted."""
         if not url.startswith(("http://", "https://")):
             return self._judge_scheme(url)
-        return self._judge_settings(url, depth, host) or self.traps.review(url)
+        return self._judge_settings(url, depth, host, via) or self.traps.review(url)
 
-    def _judge_settings(self, url: str, depth: int, host: str) -> Verdict | None:
+    def _judge_settings(self, url: str, depth: int, host: str, via: str) -> Verdict | None:
         """The refusal by a rule that depends on nothing but the address and the settings."""
         if 0 < self._length < len(url):
             return self._judge_length(url)
@@ -330,7 +332,7 @@ class Rules:
             return verdict
         if self.reject is not None or self.accept is not None:
             texts = _texts(url)
-            if self.reject is not None and self.reject.find(*texts) is not None:
+            if self.reject is not None and via not in self.insists and self.reject.find(*texts) is not None:
                 return self._judge_reject(texts)
             if self.accept is not None and self.accept.find(*texts) is None:
                 return self._judge_accept(texts)

@@ -237,6 +237,13 @@ class Relevance:
 
 
 _PACKED = Packed("<fff")
+
+
+def _noted(policy_data: bytes) -> tuple[float, ...]:
+    """What was noted of a URL: nothing, or three numbers."""
+    return _PACKED.unpack_from(policy_data) if len(policy_data) >= _PACKED.size else ()
+
+
 #: What a seed has inherited: somebody thought of it.
 _SEED = 1.0
 
@@ -268,20 +275,12 @@ class SharkSearch(Policy):
         return self._gamma * self.inheritance + (1 - self._gamma) * neighbourhood
 
     def explain(self, policy_data: bytes, host: str) -> Mapping[str, float]:
-        if len(policy_data) < _PACKED.size:
-            return {}
-        inheritance, anchor, around = _PACKED.unpack_from(policy_data)
         rest = 1 - self._gamma
-        return {
-            "inherited": self._gamma * inheritance,
-            "anchor": rest * self._beta * anchor,
-            "context": rest * (1 - self._beta) * around,
-        }
+        shares = {"inherited": self._gamma, "anchor": rest * self._beta, "context": rest * (1 - self._beta)}
+        return {name: share * value for (name, share), value in zip(shares.items(), _noted(policy_data), strict=False)}
 
     def weighed(self, policy_data: bytes) -> Mapping[str, float]:
-        if len(policy_data) < _PACKED.size:
-            return {}
-        return dict(zip(("r(anchor)", "r(context)"), _PACKED.unpack_from(policy_data)[1:], strict=True))
+        return dict(zip(("r(anchor)", "r(context)"), _noted(policy_data)[1:], strict=False))
 
 
 class FishSearch(SharkSearch):
@@ -298,10 +297,8 @@ class FishSearch(SharkSearch):
         return max(value, prior), _PACKED.pack(self.inheritance, anchor, 0.0)
 
     def explain(self, policy_data: bytes, host: str) -> Mapping[str, float]:
-        if len(policy_data) < _PACKED.size:
-            return {}
-        inheritance, anchor, _ = _PACKED.unpack_from(policy_data)
-        return {"inherited": self._gamma * inheritance, "anchor": (1 - self._gamma) * anchor}
+        shares = {"inherited": self._gamma, "anchor": 1 - self._gamma}
+        return {name: share * value for (name, share), value in zip(shares.items(), _noted(policy_data), strict=False)}
 
 
 class KeyTermsPolicy(Policy):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from lycosa.missions.manifest import CrawlOption, MissionManifest, SideDatabase, WebPage
 
-_VIEWS = "lycosa.missions.geo.web.views"
-_LISTS = "lycosa.missions.geo.web.lists"
+_WEB = "lycosa.missions.geo.web"
+_LISTS = f"{_WEB}.lists"
 
 MANIFEST = MissionManifest(
     name="geo",
@@ -25,12 +25,12 @@ MANIFEST = MissionManifest(
     crawl_options=(CrawlOption("check-services", "After each round, check the services that were found."),),
     after_round="lycosa.missions.geo.cli:check_after",
     pages=(
-        WebPage("", f"{_VIEWS}:show_map", "Map"),
+        WebPage("", f"{_WEB}.map_page:show_map", "Map"),
         WebPage("services", f"{_LISTS}:SERVICE_LIST", "Services"),
-        WebPage("service", f"{_VIEWS}:show_service"),
+        WebPage("service", f"{_WEB}.service_detail:show_service"),
         WebPage("layers", f"{_LISTS}:LAYER_LIST", "Layers"),
         WebPage("checks", f"{_LISTS}:CHECK_LIST", "Liveness"),
-        WebPage("file", f"{_VIEWS}:send_file", has_twin=False),
+        WebPage("file", f"{_WEB}.map_page:send_file", has_twin=False),
     ),
     side_databases=(SideDatabase("checks.db", merge="lycosa.missions.geo.check.check_history:merge_rounds"),),
     derived=("lycosa.missions.geo.web.known_services:SERVICES",),

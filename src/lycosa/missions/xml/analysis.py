@@ -26,7 +26,7 @@ from lycosa.collection.collection import Collection
 from lycosa.missions.xml import closure
 from lycosa.missions.xml.archives import unpack
 from lycosa.missions.xml.kinds import Kind, is_page, recognise, recognise_doc
-from lycosa.missions.xml.links import trace
+from lycosa.missions.xml.links import Reference, trace
 from lycosa.missions.xml.repair import Text, find_fault, read_plain, read_text, repair_text
 from lycosa.missions.xml.structure import Structure, measure, measure_dtd
 from lycosa.missions.xml.validation import Grammar, Unusable, Validator, time_check
@@ -60,7 +60,7 @@ class XmlAnalyzer(Analyzer):
     """The analyzer of the XML mission."""
 
     name = "xml"
-    version = "5"
+    version = "6"
     columns = {
         "root": "TEXT", "namespace": "TEXT", "encoding": "TEXT", "well_formed": "BOOLEAN", "fault": "TEXT",
         "fault_line": "INTEGER", "elements": "INTEGER", "attributes": "INTEGER", "depth": "INTEGER",
@@ -128,7 +128,7 @@ class XmlAnalyzer(Analyzer):
         if kind is None:
             return ()
         found = trace(case.body, case.url, kind=kind, mime=case.doc.mime, charset=case.doc.charset)
-        return [TypedLink(link.relation, link.href, True, link.url or "") for link in found.strong]
+        return [TypedLink(link.relation, link.href, not _is_css(link), link.url or "") for link in found.strong]
 
     def analyse(self, case: Case) -> Mapping[str, Fact] | None:
         """The structure of a document, its namespaces, and what it says of schemas."""
@@ -248,6 +248,11 @@ class XmlAnalyzer(Analyzer):
             store.db.execute(_JUDGE_SCHEMAS)
 
 
+def _is_css(link: Reference) -> bool:
+    """Whether a link only says how a document looks: it can be used without, as with pictures."""
+    return link.relation == "pi:xml-stylesheet" and link.href.partition("?")[0].lower().endswith(".css")
+
+
 #: What is known of the schemas that were compiled for themselves.
 _JUDGE_SCHEMAS = """
 UPDATE document SET (validity, validity_error) = (
@@ -278,8 +283,13 @@ def _list_grammars(store: AnalysisStore, closures: closure.Closures) -> None:
     if own := [document for (document,) in store.rows(_OWN)]:
         wanted[Grammar("own", ())] = own
     numbers = []
+    faulty = {number for (number,) in store.rows("SELECT id FROM document WHERE well_formed = 0")}
     for grammar, documents in wanted.items():
-        number = _keep_grammar(store, grammar, _mark(store, closures.of(*grammar.roots)))
+        closure_of = closures.of(*grammar.roots)
+        number = _keep_grammar(store, grammar, _mark(store, closure_of))
+        if not faulty.isdisjoint(closure_of):
+            sql = "UPDATE grammar SET state = 'unusable', error = ? WHERE id = ?"
+            store.db.execute(sql, (_describe_fault(store, faulty & closure_of), number))
         numbers.append(number)
         store.db.executemany("UPDATE document SET schema = ? WHERE id = ?", ((number, each) for each in documents))
     kept = set(numbers)
@@ -295,8 +305,14 @@ def _list_grammars(store: AnalysisStore, closures: closure.Closures) -> None:
     )
 
 
+def _describe_fault(store: AnalysisStore, faulty: set[int]) -> str:
+    """Why a schema is none by which others are judged: what it says was only read after a correction of ours."""
+    sql = "SELECT url || ' is not well-formed: line ' || fault_line || ': ' || fault FROM document WHERE id = ?"
+    return str(store.value(sql, (min(faulty),)))
+
+
 #: The version of these checks: a change of it has every document checked again.
-_JUDGE = b"3"
+_JUDGE = b"4"
 
 
 def _mark(store: AnalysisStore, closure: set[int]) -> str:

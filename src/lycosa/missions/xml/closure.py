@@ -14,7 +14,9 @@ from lycosa import urls
 from lycosa.analysis.analyzer import AnalysisStore
 from lycosa.collection.collection import Collection
 from lycosa.missions.xml.archives import unpack
+from lycosa.missions.xml.links import OF_MEDIA
 from lycosa.missions.xml.links import PARTS as PART_KINDS
+from lycosa.missions.xml.quarry import guess
 from lycosa.parse import xml
 
 NAMESPACE = "urn:oasis:names:tc:entity:xmlns:xml:catalog"
@@ -105,14 +107,12 @@ SCHEMAS = ("xsd", "dtd", "rng", "rnc", "schematron", "nvdl")
 GRAMMARS = (*SCHEMAS, "xslt", "xquery", "wsdl", "owl")
 #: Kinds that nothing is checked against here, or that are only checked as the whole that they are part of.
 UNCHECKED = (*GRAMMARS, "entity", "text", "part")
-#: Strong links that a document can be used without.
-SPARE = ("pi:xml-stylesheet", "ndata-entity")
+#: Strong links that a document can be used without: pictures and the like.
+SPARE = ("ndata-entity",)
 #: What schemas and stylesheets say of themselves as documents, and no processor of them follows.
 _OF_INSTANCES = ("xsi:schemaLocation", "xsi:noNamespaceSchemaLocation", "pi:xml-model")
 #: Links that make the target a part of the source, not a neighbour of it.
 PARTS = ("xsd:include", "xsd:redefine", "xsd:override", "rng:include", "rng:externalRef", "parameter-entity")
-#: Links that lead to pictures and texts as well as to XML.
-_OF_MEDIA = ("xi:include", "external-entity", "ndata-entity", "pi:xml-stylesheet")
 #: `how` of a link to what the mission refuses to collect.
 REFUSED = "refused"
 #: A closure is followed so far; larger ones are cut, and counted as incomplete.
@@ -158,12 +158,12 @@ def resolve_links(store: AnalysisStore, collection: Collection) -> None:
 
 def _mark_refused(store: AnalysisStore, collection: Collection) -> None:
     """Note links to pictures and the like that the mission does not collect: nothing is wrong with their documents."""
-    sql = f"SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND kind IN ({quote(_OF_MEDIA)})"
+    sql = f"SELECT DISTINCT target FROM link WHERE strong AND found IS NULL AND kind IN ({quote(OF_MEDIA)})"
     wanted = {target for (target,) in store.rows(sql)}
     if wanted:
         refused = collection.rows("SELECT url FROM url WHERE state = 8 AND reason = 'reject-list'")
         rows = [(REFUSED, url) for (url,) in refused if url in wanted]
-        sql = f"UPDATE link SET how = ? WHERE target = ? AND strong AND found IS NULL AND kind IN ({quote(_OF_MEDIA)})"
+        sql = f"UPDATE link SET how = ? WHERE target = ? AND strong AND found IS NULL AND kind IN ({quote(OF_MEDIA)})"
         with store.transaction():
             store.db.executemany(sql, rows)
 
@@ -222,11 +222,17 @@ def _follow_redirects(store: AnalysisStore, collection: Collection) -> Iterator[
 
 
 def _take_guesses(store: AnalysisStore, collection: Collection) -> Iterator[tuple[int, str]]:
-    """The documents that the crawl guessed right, with the addresses at which they were missing."""
+    """The documents that the crawl guessed right, with the addresses at which they were missing.
+
+    What stands where it would have guessed counts as well if a page led there: then no guess was needed.
+    """
     sql = """SELECT url.url, missing.url FROM url JOIN url AS missing ON missing.n = url.parent
              WHERE url.via = 'guess' AND url.digest <> x'' ORDER BY url.n"""
-    for guess, missing in list(collection.rows(sql)):
-        if (document := _find_at(store, guess)) is not None:
+    wanted = {target for (target,) in store.rows("SELECT DISTINCT target FROM link WHERE strong AND found IS NULL")}
+    gone = [url for (url,) in collection.rows("SELECT url FROM url WHERE http IN (404, 410)") if url in wanted]
+    tried = ((address, missing) for missing in gone for address in guess(missing, ()))
+    for address, missing in (*list(collection.rows(sql)), *tried):
+        if (document := _find_at(store, address)) is not None:
             yield document, missing
 
 

@@ -90,6 +90,9 @@ RELATIONS = frozenset(
     | {f"pi:{target}" for target in _PIS}
 )
 
+#: Relations that lead to pictures and texts as well as to XML.
+OF_MEDIA = ("xi:include", "external-entity", "ndata-entity", "pi:xml-stylesheet")
+
 #: What a document is, of which only the link to it tells something.
 PARTS = {"doctype-system": "dtd", "parameter-entity": "dtd", "external-entity": "entity"}
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from lycosa.missions.manifest import MissionManifest, WebPage
 
-_VIEWS = "lycosa.missions.xml.web.views"
 _LISTS = "lycosa.missions.xml.web.lists"
 
 MANIFEST = MissionManifest(
@@ -21,9 +20,9 @@ MANIFEST = MissionManifest(
     report="lycosa.missions.xml.report:make_report",
     graph="lycosa.missions.xml.graph:find_graph",
     pages=(
-        WebPage("", f"{_VIEWS}:show_report", "XML"),
+        WebPage("", "lycosa.missions.xml.web.report_page:show_report", "XML"),
         WebPage("documents", f"{_LISTS}:DOCUMENTS", "Documents"),
-        WebPage("document", f"{_VIEWS}:show_document"),
+        WebPage("document", "lycosa.missions.xml.web.document_detail:show_document"),
         WebPage("schemas", f"{_LISTS}:SCHEMAS", "Schemas"),
         WebPage("groups", f"{_LISTS}:GROUPS", "Collections"),
         WebPage("file", "lycosa.missions.xml.web.export_files:send_file", has_twin=False),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from lycosa import urls
 from lycosa.missions.xml.archives import Inspection, find_inside, index_members, inspect
 from lycosa.missions.xml.kinds import SUFFIXES, Kind, is_page
-from lycosa.missions.xml.links import RELATIONS, Reference, Trace, name_part
+from lycosa.missions.xml.links import OF_MEDIA, RELATIONS, Reference, Trace, name_part
 from lycosa.model import Link, Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
@@ -108,6 +108,7 @@ class Xml(Quarry):
     name = "xml"
     version = "1"
     trusted_kinds = RELATIONS
+    insistent_kinds = RELATIONS - frozenset(OF_MEDIA)
 
     def __init__(self) -> None:
         self._guesses = GuessHistory()

@@ -222,7 +222,7 @@ class Validator:
             try:
                 schema = etree.RelaxNG(file=os.path.join(folder, f"{grammar.roots[0]}.rng"))
             except etree.RelaxNGParseError as error:
-                raise Unusable(_explain(error.error_log, missing)) from None
+                raise Unusable(self._name_files(_explain(error.error_log, missing), folder)) from None
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -231,6 +231,11 @@ class Validator:
             return "" if schema.validate(tree) else _first_error(schema.error_log)
 
         return check
+
+    def _name_files(self, text: str, folder: str) -> str:
+        """A message of libxml2 with addresses in place of the files that were laid out."""
+        name = re.escape(folder) + r"/([0-9]+)\.rng"
+        return re.sub(name, lambda found: self._source(int(found[1]))[1], text).replace(f"{folder}/", "")
 
     def _lay_out(self, root: int, folder: str) -> list[str]:
         """Write a schema and what it includes, by number; returns the addresses that were not collected."""

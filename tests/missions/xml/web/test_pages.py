@@ -49,6 +49,9 @@ def test_documents_are_filtered(client: ServeClient) -> None:
     assert any(value["value"] == "invalid" for value in facets["validity"])
     two = client.get(f"{PAGE}documents.json?validity=valid&validity=invalid").json
     assert two["total"] == sum(value["count"] for value in facets["validity"] if value["value"] in ("valid", "invalid"))
+    for choice in ("well_formed=0", "size=1:+<+1+kB&well_formed=1", "depth=1&depth=2"):
+        some = client.get(f"{PAGE}documents.json?{choice}&sort=-depth").json["documents"]
+        assert 0 < len(some) < len(client.get(f"{PAGE}documents.json").json["documents"]), choice
     assert client.get(f"{PAGE}documents.json?q=spiders+books").json["total"] == 1
     assert client.get(f"{PAGE}documents.json?kind=x';DROP+TABLE+document").json["total"] == 0
 

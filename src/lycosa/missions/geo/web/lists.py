@@ -22,11 +22,16 @@ from lycosa.missions.geo.check.check_history import CheckHistory, CheckRound
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry
 from lycosa.missions.geo.model import LayerItem
 from lycosa.missions.geo.web.known_services import CHECKS, SERVICES
-from lycosa.missions.geo.web.outcome_words import WORDS
 from lycosa.missions.web import NotFound, WebRequest, mark
 
 MOST_CRS = 40
 MOST_TEXT = 4_000  # characters
+#: In the order in which they are shown; templates translate them.
+WORDS = (
+    mark("live"), mark("alive"), mark("empty"), mark("capabilities only"), mark("exception"), mark("error"),
+    mark("refused"), mark("forbidden"), mark("wrong type"), mark("dead"), mark("other"), mark("unvisited"),
+    mark("appeared"), mark("changed"), mark("vanished"),
+)  # fmt: skip
 _MOST_ROUNDS = 100
 _MOST_DIFFERENCES = 300
 _decode_entry = msgspec.json.Decoder(ServiceEntry).decode

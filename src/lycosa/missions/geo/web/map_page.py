@@ -1,4 +1,4 @@
-"""Map: the boxes of services or layers over coastlines."""
+"""Map: the boxes of services or layers over coastlines; and files of them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import Struct
+from starlette.responses import FileResponse
 
+from lycosa.errors import UsageError
 from lycosa.missions.geo.bounds import Box
+from lycosa.missions.geo.export import writers
 from lycosa.missions.geo.inventory.inventory import Layer
 from lycosa.missions.geo.inventory.listing import ServiceFilter
 from lycosa.missions.geo.web.known_services import KnownServices, known_services
@@ -18,11 +21,22 @@ from lycosa.missions.geo.web.map_drawing import (
     draw_box,
     draw_map,
     find_view,
+    origin_of,
     read_view,
     zoom_view,
 )
-from lycosa.missions.web import WebRequest
+from lycosa.missions.web import View, WebRequest
+from lycosa.missions.web_files import send_made_file
 
+#: Files that can be had, each with its kind of export, by its name in the address.
+_FILES = {
+    "services.csv": writers.write_services,
+    "services.jsonl": writers.write_services,
+    "layers.csv": writers.write_layers,
+    "layers.jsonl": writers.write_layers,
+    "footprints.geojson": writers.write_footprints,
+    "map.html": writers.write_map,
+}
 MOST_SHAPES = 1_000  # boxes on one map, the largest first
 
 
@@ -59,8 +73,8 @@ class MapPage(Struct, frozen=True):
     tiles: str = ""
 
 
-def make_map(request: WebRequest) -> MapPage:
-    """The map that the address asks for."""
+def show_map(request: WebRequest) -> View:
+    """Boxes of services or layers over coastlines."""
     known = known_services(request.collection)
     what = "layers" if request.query.get("what", "") == "layers" else "services"
     q, kind = request.query.get("q", "")[:200], request.query.get("kind", "")
@@ -75,7 +89,7 @@ def make_map(request: WebRequest) -> MapPage:
         for title, type_, service, box in boxed[:MOST_SHAPES]
         if box
     ]
-    return MapPage(
+    page = MapPage(
         what=what,
         q=q,
         kinds=kinds,
@@ -94,6 +108,7 @@ def make_map(request: WebRequest) -> MapPage:
         drawing=drawing,
         tiles=request.tiles,
     )
+    return View("map.html", page, images=origin_of(request.tiles))
 
 
 _Thing = tuple[str, str, str, Box | None]  # title, type of the service, its id, box
@@ -135,3 +150,17 @@ def _words_of(layer: Layer) -> str:
 
 def _name_view(view: Box) -> str:
     return ",".join(f"{side:.4f}" for side in view)
+
+
+def send_file(request: WebRequest) -> FileResponse:
+    """An export as a file: `?name=services.csv`, of the services of a kind, a state, a host."""
+    name = request.query.get("name", "")
+    if name not in _FILES:
+        raise UsageError(f"There is no file {name[:40]!r}; allowed: {', '.join(_FILES)}.")
+    export = _FILES[name]
+    chosen = {key: request.query.get(key, "")[:300] for key in ("kind", "state", "host")}
+    return send_made_file(
+        name,
+        lambda target: export(request.collection, str(target), export.options(**chosen)),
+        media_type="text/plain; charset=utf-8" if name.endswith((".csv", ".jsonl")) else "application/octet-stream",
+    )

@@ -14,7 +14,7 @@ from lycosa.missions.geo.web.known_services import known_services
 from lycosa.missions.geo.web.lists import MOST_CRS, MOST_TEXT, LayerRow, ServiceRow, make_layer_row, make_service_row
 from lycosa.missions.geo.web.map_drawing import MapDrawing, draw_box, draw_map, find_view
 from lycosa.missions.geo.web.map_page import MOST_SHAPES, MapShape
-from lycosa.missions.web import NotFound, WebRequest
+from lycosa.missions.web import NotFound, View, WebRequest
 
 _MOST_OPERATIONS = 100
 _MOST_LISTED = 100
@@ -75,8 +75,8 @@ class ServicePage(Struct, frozen=True):
     shapes: list[MapShape] = []
 
 
-def describe_service(request: WebRequest) -> ServicePage:
-    """The service that the address names."""
+def show_service(request: WebRequest) -> View:
+    """The service that the address names: ?id=…"""
     known = known_services(request.collection)
     entry = known.find(request.query.get("id", ""))
     if entry is None:
@@ -86,7 +86,7 @@ def describe_service(request: WebRequest) -> ServicePage:
     boxes = [layer.item.box for layer in layers if layer.item.box]
     boxes = boxes[:MOST_SHAPES] or ([service.box] if service.box else [])
     drawing = draw_map(find_view(boxes), "") if boxes and not request.as_json else None
-    return ServicePage(
+    page = ServicePage(
         service=make_service_row(entry),
         versions=list(entry.versions),
         abstract=service.abstract[:MOST_TEXT],
@@ -134,6 +134,7 @@ def describe_service(request: WebRequest) -> ServicePage:
             if layer.item.box and drawing
         ],
     )
+    return View("service.html", page)
 
 
 def _read_checks(folder: Path, service: str) -> list[ServiceCheck]:

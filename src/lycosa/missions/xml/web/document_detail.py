@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from lycosa.missions.web import NotFound, WebRequest, read_number
+from lycosa.missions.web import NotFound, View, WebRequest, read_number
 from lycosa.missions.xml.closure import GRAMMARS
 from lycosa.missions.xml.repair import CODES
-from lycosa.missions.xml.web.findings import FindingCount, TypedLinkRow, XmlFindings, XmlRow
+from lycosa.missions.xml.web.findings import FindingCount, TypedLinkRow, XmlFindings, XmlRow, show_findings
 
 _ROWS = 100
 
@@ -126,3 +126,8 @@ def _describe(found: XmlFindings, number: int) -> XmlDocumentPage:
             )
         },
     )
+
+
+def show_document(request: WebRequest) -> View:
+    """One document: its facts, its links, what it needs, and who needs it."""
+    return show_findings(request.folder, lambda found: View("xml_document.html", describe_document(found, request)))

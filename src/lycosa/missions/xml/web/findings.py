@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ from msgspec import Struct
 
 from lycosa.analysis.store import NAME, find_mission, open_readonly
 from lycosa.derived.store import translated
+from lycosa.missions.web import View
 from lycosa.missions.xml.closure import NEEDS, UNCHECKED, quote
+from lycosa.missions.xml.quarry import Xml
 from lycosa.missions.xml.report import FAMILY
 
 #: Documents that a closure is followed to on a page.
@@ -135,3 +137,18 @@ def _make_row(row: tuple[Any, ...]) -> XmlRow:
         missing=missing or 0,
         well_formed=None if well_formed is None else bool(well_formed),
     )
+
+
+class NoFindings(Struct, frozen=True):
+    """A collection that was not analysed."""
+
+    analysed: bool = False
+
+
+NOT_ANALYSED = ("not_analysed.html", NoFindings())
+
+
+def show_findings(folder: Path, view: Callable[[XmlFindings], View]) -> View:
+    """A view of what was found, or of what is to be done first."""
+    with open_findings(folder, Xml.name) as found:
+        return View(*NOT_ANALYSED) if found is None else view(found)

@@ -6,21 +6,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from msgspec import Struct
-
 from lycosa.lists.definition import ListCondition, OpenTable, TableList
 from lycosa.missions.web import mark
 from lycosa.missions.xml.closure import GRAMMARS, quote
 from lycosa.missions.xml.quarry import Xml
 from lycosa.missions.xml.report import FAMILY
-from lycosa.missions.xml.web.findings import VALIDITY, open_findings
+from lycosa.missions.xml.web.findings import NOT_ANALYSED, VALIDITY, open_findings
 
 _COLUMNS = (
     "id", "url", "kind", "bytes", "root", "namespace", "validity", "closure", "closure_size", "missing", "well_formed",
-    "host",
+    "host", "depth", "size",
 )  # fmt: skip
 _ITEM = f"""id AS n, id, url, kind, bytes, root, namespace, {VALIDITY} AS validity, closure, closure_size, missing,
-            well_formed, host"""
+            well_formed, host, depth, CASE WHEN bytes < 1000 THEN '1: < 1 kB' WHEN bytes < 10000 THEN '2: < 10 kB'
+            WHEN bytes < 100000 THEN '3: < 100 kB' WHEN bytes < 1000000 THEN '4: < 1 MB' ELSE '5: more' END AS size"""
 #: How many documents are checked against each schema.
 _USED = """
 CREATE TEMP TABLE used (schema INTEGER PRIMARY KEY, uses INTEGER);
@@ -33,15 +32,6 @@ CREATE TEMP TABLE found_group AS
     FROM membership JOIN document ON document.id = membership.document GROUP BY cluster, collection"""
 #: Between a cluster and a group of it, where both are one value.
 BETWEEN = ": "
-
-
-class NoFindings(Struct, frozen=True):
-    """A collection that was not analysed."""
-
-    analysed: bool = False
-
-
-NOT_ANALYSED = ("not_analysed.html", NoFindings())
 
 
 def _open(prepare: str = "") -> Callable[[Path], AbstractContextManager[OpenTable | None]]:
@@ -66,6 +56,8 @@ def _read_former(query: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[st
 _LABELS = {
     "url": mark("Document"),
     "bytes": mark("Size"),
+    "size": mark("Size, in classes"),
+    "depth": mark("Levels of elements"),
     "root": mark("Root element"),
     "namespace": mark("Namespace"),
     "validity": mark("Validity"),
@@ -82,6 +74,9 @@ _KEYS = {
     "validity": "TEXT",
     "closure_size": "INTEGER",
     "bytes": "INTEGER",
+    "namespace": "TEXT",
+    "missing": "INTEGER",
+    "depth": "INTEGER",
 }
 
 DOCUMENTS = TableList(
@@ -93,10 +88,10 @@ DOCUMENTS = TableList(
     labels=_LABELS,
     columns=_COLUMNS,
     shown=("url", "kind", "root", "validity", "closure", "bytes"),
-    facets=("kind", "validity", "closure", "host", "namespace", "uses"),
+    facets=("kind", "validity", "closure", "well_formed", "size", "depth", "host", "namespace", "uses"),
     keys=_KEYS,
     sort="url",
-    numbers=frozenset({"bytes", "closure_size", "missing"}),
+    numbers=frozenset({"bytes", "closure_size", "missing", "depth"}),
     page_size=100,
     open=_open(),
     absent=NOT_ANALYSED,

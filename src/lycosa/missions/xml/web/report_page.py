@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from lycosa.missions.web import View, WebRequest, mark
 from lycosa.missions.xml.repair import CODES
 from lycosa.missions.xml.report import FAMILY
-from lycosa.missions.xml.web.finding_words import WORDS
-from lycosa.missions.xml.web.findings import VALIDITY, FindingCount, XmlFindings
+from lycosa.missions.xml.web.findings import VALIDITY, FindingCount, XmlFindings, show_findings
 
+#: In the order in which they are shown; templates translate them.
+WORDS = (
+    mark("valid"), mark("invalid"), mark("unknown"), mark("usable"), mark("unusable"), mark("no schema"),
+    mark("not checked"), mark("complete"), mark("guessed"), mark("incomplete"), mark("refused"),
+    mark("redirect"), mark("catalog"), mark("guess"),
+)  # fmt: skip
 _TOP = 15
 _ROWS = 100
 
@@ -140,3 +146,8 @@ def _count_kinds(found: XmlFindings) -> list[KindRow]:
         KindRow(kind, count, int(size), hosts, elements or 0.0, depth or 0, validity[kind])
         for kind, count, size, hosts, elements, depth in rows
     ]
+
+
+def show_report(request: WebRequest) -> View:
+    """What the collection has of the XML family."""
+    return show_findings(request.folder, lambda found: View("xml_report.html", report_findings(found)))
