@@ -84,6 +84,8 @@ def run(
     is_shared = bool(mission.keep.database)
     finished = 0
     with lock(folder) as held:
+        if not is_shared:  # before there is a database: a crawl that is killed at once has its seeds
+            setup = replace(setup, mission=keep_mission(folder, mission, options.written))
         while True:
             progress = CrawlProgress(
                 options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not finished
@@ -182,8 +184,8 @@ def _prepare(one: LoneRun, options: CrawlOptions) -> tuple[list[str], list[str]]
     frontier.leases.clear()  # first: a worker that was killed may have sent a commit that the server is still about
     one.clear_moved()
     notes = reconcile_archive(setup, frontier) + one.forget_machine(options.forget_machine)
-    # First, so that a run that ends in the middle leaves its seeds.
-    setup = one.setup = replace(setup, mission=keep_mission(setup.folder, setup.mission, options.written))
+    if setup.mission.keep.database:
+        setup = one.setup = replace(setup, mission=keep_mission(setup.folder, setup.mission, options.written))
     if one.joins_others():
         seeds = add_seeds(setup, frontier, options.written)
         more = ["Other machines are at work on this collection: this one joins them."]
