@@ -387,15 +387,9 @@ def read_property_graph(graph: PropertyGraph, *, start: str, kinds: frozenset[st
     if start:
         is_cut |= _walk_relations(near, found, chosen, limit)
     else:
-        degrees: Counter[tuple[str, str]] = Counter({key: len(others) for key, others in near.items()})
-        for others in near.values():
-            degrees.update(other for other, _ in others)
-        best = [key for key, _ in degrees.most_common()]
-        hunted = {key for key in best if key[0] not in around}
-        beside = {key for key in best if not hunted.isdisjoint(other for other, _ in near[key])}
-        for key in sorted(best, key=lambda key: (key not in hunted, key not in beside))[:limit]:
-            chosen[key] = len(chosen)
-        is_cut |= len(degrees) > limit
+        best = _rank(near, around)
+        chosen = {key: place for place, key in enumerate(best[:limit])}
+        is_cut |= len(best) > limit
     edges = [
         GraphEdge(chosen[key], chosen[other], 1, kind)
         for key in chosen
@@ -407,6 +401,17 @@ def read_property_graph(graph: PropertyGraph, *, start: str, kinds: frozenset[st
         label, url = labels.get(key, (key[1], ""))
         nodes.append(GraphNode(f"{key[0]}:{key[1]}", label, key[0], url))
     return _finish(nodes, edges, is_cut)
+
+
+def _rank(near: Mapping[tuple[str, str], list[tuple[tuple[str, str], str]]], around: set[str]) -> list[tuple[str, str]]:
+    """What was hunted, then the pages next to it, then others; each with the most relations first."""
+    degrees: Counter[tuple[str, str]] = Counter({key: len(others) for key, others in near.items()})
+    for others in near.values():
+        degrees.update(other for other, _ in others)
+    best = [key for key, _ in degrees.most_common()]
+    hunted = {key for key in best if key[0] not in around}
+    beside = {key for key in best if not hunted.isdisjoint(other for other, _ in near[key])}
+    return sorted(best, key=lambda key: (key not in hunted, key not in beside))
 
 
 def _labels(

@@ -8,7 +8,7 @@ with pages to look at and, where pages still show what the field held before, wi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain
 from math import sqrt
@@ -323,6 +323,18 @@ class CategoryLinks(Struct):
         fall = self.before - self.now
         return fall > _LEAST_SHRINKING * self.before and fall > _DEVIATIONS * sqrt(self.before)
 
+    def add_links(
+        self, url: str, copies: list[tuple[int, list[link_codec.Row]]], find: Callable[[str], object], *, last: int
+    ) -> None:
+        """Add the links of a page: of its newest copy and, where that is of the last round, of the one before."""
+        wanted = [{row[0] for row in rows if row[2] and find(row[0])} for _, rows in copies]
+        if not copies:
+            return
+        self.reached |= wanted[0]
+        self.left_out |= {row[0]: url for row in copies[0][1] if not row[2] and find(row[0])}
+        if len(copies) > 1 and copies[0][0] == last > 1:
+            self.now, self.before = self.now + len(wanted[0]), self.before + len(wanted[1])
+
     def tell(self, round_: int) -> Iterator[str]:
         """A sentence about each thing that keeps a crawl from pages of its ranges."""
         name, pages = self.category.name, counted(len(self.pages), "page")
@@ -364,13 +376,7 @@ def measure_navigation(collection: Collection, description: SiteDescription) -> 
         if len(one.pages) < _TRIED_ON:
             one.pages.append(url)
         copies = [(number, link_codec.unpack(packed)) for number, packed in collection.rows(_COPIES, [n])]
-        wanted = [{row[0] for row in rows if row[2] and find(row[0])} for _, rows in copies]
-        if not copies:
-            continue
-        one.reached |= wanted[0]
-        one.left_out |= {row[0]: url for row in copies[0][1] if not row[2] and find(row[0])}
-        if len(copies) > 1 and copies[0][0] == last > 1:
-            one.now, one.before = one.now + len(wanted[0]), one.before + len(wanted[1])
+        one.add_links(url, copies, find, last=last)
     for one in found.values():
         is_known = partial(_is_known, collection)
         one.left_out = {url: source for url, source in one.left_out.items() if not is_known(url)}
