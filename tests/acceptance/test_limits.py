@@ -70,7 +70,8 @@ def compare(
     crawl = synthetic_web.crawl(folder, *options, *seeds)
     assert crawl.code == 0, crawl.said
     reach = synthetic_web.reach(seeds, lambda url: urlsplit(url).hostname not in hard and admits(url), depth=depth)
-    wanted = {url for url in reach if synthetic_web.graph.visit(url).status == 200}
+    visits = {url: synthetic_web.graph.visit(url) for url in reach}
+    wanted = {url for url, visit in visits.items() if visit.status == 200 and visit.kind != "soft404"}
     assert wanted - crawl.kept == set()
     assert crawl.kept - wanted == set()
     outside = [url for url, (state, _) in crawl.states.items() if state != "rejected" and not admits(url)]

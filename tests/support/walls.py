@@ -519,6 +519,7 @@ _ABOUT = {
     ),
     "a status page": ("Status", "All services are up. Last error: 503 Service Unavailable on 3 May, for 2 minutes."),
     "not found in the sea": ("Lost and not found", "Ships that were lost and were not found since 1850."),
+    "a row of a table": ("parts: part: 404", "id 404, part wheel, price 7"),
     "room 404": ("Room 404", "The room is on the fourth floor, beside the library."),
 }
 _CODE = "<pre><code>&lt;script id=&quot;anubis_challenge&quot; src=&quot;/.within.website/x/cmd/anubis/static/main.mjs&quot;&gt;\nwindow._cf_chl_opt = {{}}; &lt;div id=&quot;px-captcha&quot;&gt;\n{}</code></pre>"

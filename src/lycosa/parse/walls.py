@@ -134,7 +134,10 @@ def _judge_part(part: str) -> str:
 
 def _find_error(doc: Doc, heads: list[str]) -> str:
     """An error that comes as a page: title or heading say nothing else, and there is little to read beside links."""
-    said = [code for head in heads for part in _parts(head) if (code := _judge_part(part))]
+    parts = [part for head in heads for part in _parts(head)]
+    said = [code for part in parts if (code := _judge_part(part))]
+    if set(said) == {SOFT_404} and all(part == "404" for part in parts if _judge_part(part)):
+        said = said if _SORRY.search(doc.text) else []  # a number like any other: of a row, a room, a bus
     if not said or len(doc.text) - sum(len(link.text) for link in doc.links) > _ERROR_CHARS:
         return ""
     is_sure = len(said) > 1 or said[0] == SOFT_ERROR or len(doc.text) <= _SURE_CHARS or _SORRY.search(doc.text)
