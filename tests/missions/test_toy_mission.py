@@ -84,8 +84,8 @@ def test_the_toy_is_listed(site: Path) -> None:
     assert "  feeds  " in lycosa(site, "--help").stdout
     assert "feeds for readers" in lycosa(site, "export", "--help").stdout
     assert "did you mean feeds?" in lycosa(site, "crawl", "xml,feedz", "http://a.test/").stderr
-    assert "'nope' is not one of" in lycosa(site, "export", "nope").stderr
-    assert "'opml'" in lycosa(site, "export", "nope").stderr
+    assert "There is no export 'nope'" in lycosa(site, "export", "nope").stderr
+    assert "opml" in lycosa(site, "export", "opmll").stderr
     assert "--mime goes with pages, not with opml." in lycosa(site, "export", "opml", "--mime", "x").stderr
     assert "did you mean feeds?" in lycosa(site, "feedz").stderr
 

@@ -254,6 +254,7 @@ class _Explainer:
         queue = self._queue(row) if row and row["state"] == State.PENDING else None
         path, cut = self._path(row) if row else ([], 0)
         left_out = len(path) - SHOWN_STEPS if len(path) > SHOWN_STEPS + 1 else 0
+        fate = self._fate(row, rules) if row else None
         parts = explain_score(self._collection, mission, row, quarry=self._quarry) if row else None
         return Why(
             address=address,
@@ -261,7 +262,7 @@ class _Explainer:
             visited=_conclude(rules),
             running=running,
             at=self._now,
-            fate=self._fate(row, rules) if row else None,
+            fate=fate,
             rules=rules,
             score=parts,
             path=[*path[:FIRST_STEPS], *path[FIRST_STEPS + left_out :]],
@@ -273,12 +274,12 @@ class _Explainer:
             links=linked,
             terms=find_terms(self._collection, mission, row) if row else [],
             left_out_by=_describe_source(linked, ranges) if is_left_out else "",
-            wishes=self._read_wishes(url),
+            wishes=self._read_wishes(url, fate.page if fate else None),
             wanted_by=find_wanting(self._collection, mission, row, quarry=self._quarry) if row else {},
         )
 
-    def _read_wishes(self, url: str) -> list[Signal]:
-        page = self._collection.page(url)
+    def _read_wishes(self, url: str, kept: Copy | None) -> list[Signal]:
+        page = self._collection.page(url) if kept is not None and kept.warc else None
         wishes = CollectedWishes(self._collection)
         return wishes.of_site(url) if page is None else wishes.of_page(page)
 

@@ -10,7 +10,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -21,9 +20,8 @@ from turbohtml import Document
 from lycosa.fetch.robots import Robots
 from lycosa.parse.doc import parse_robots_header
 from lycosa.parse.link_lists import parse_link_header
+from lycosa.wishes.uses import Use
 
-Use = Literal["search", "train", "input", "mining", "archive"]
-USES: tuple[Use, ...] = get_args(Use)
 _WORDS: dict[str, dict[str, list[Use]]] = tomllib.loads((Path(__file__).parent / "words.toml").read_text("utf-8"))
 _RESERVED: tuple[Use, ...] = ("mining", "train")
 _MEMBER = re.compile(r"([a-z][\w*.-]*)\s*=\s*\??\"?([a-z0-9]+)", re.IGNORECASE)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from lycosa.export.definition import Export, Host, Kind
-from lycosa.wishes.signals import Use
+from lycosa.wishes.uses import Use
 
 CorpusForm = Literal["jsonl", "parquet", "markdown", "text"]
 
