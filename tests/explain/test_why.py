@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from support.command_line import run
 from support.loopback import Reply, Web, html
 
 from lycosa import Collection
-from lycosa.errors import UsageError
+from lycosa.errors import CollectionError, UsageError
 from lycosa.explain.narrative import conclude, format_why
 from lycosa.explain.why import Why
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
@@ -366,9 +367,8 @@ def wait_for(folder: Path, url: str) -> Why:
     """The story of a URL as soon as it is known."""
     for _ in range(300):
         time.sleep(0.02)
-        if (folder / "lycosa.toml").exists():
-            with Collection(folder) as collection:
-                story = collection.why(url)
-                if story.fate is not None:
-                    return story
+        with suppress(CollectionError), Collection(folder) as collection:  # there is none yet
+            story = collection.why(url)
+            if story.fate is not None:
+                return story
     raise AssertionError(f"{url} was never found")
