@@ -64,7 +64,7 @@ def test_the_mission_is_complete(
         )
     assert wanted - mission.kept == set()
     assert mission.kept - wanted == set()
-    assert {mission.states[url][0] for url in soft} <= {"failed"}
+    assert {mission.states[url][0] for url in soft} <= {"rejected"}
     assert {mission.states[url][0] for url in dead & reachable - soft} == {"gone"}
 
 

@@ -58,7 +58,7 @@ def test_a_page_behind_a_wall_in_the_next_round_stays_as_it_was(web: Web, tmp_pa
     told = crawl(web, folder, "http://sand.test/", "--recrawl", "--set", "fetch.retries=0")
     assert ", 0 gone" in told
     assert "0 changed" in told
-    assert states(folder)["http://sand.test/news/2"] == "failed soft-404"
+    assert states(folder)["http://sand.test/news/2"] == "rejected soft-404"
     grown(web)
     told = crawl(web, folder, "http://sand.test/", "--recrawl")
     assert "0 gone" in told

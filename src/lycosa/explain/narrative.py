@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lycosa.explain.why import FIRST_STEPS, Host, PathStep, UrlFate, Why
 from lycosa.output.plain import counted, printable
-from lycosa.reasons import explain
+from lycosa.reasons import WALLS, explain
 from lycosa.wishes.signals import settle
 
 _LABEL = 9  # width of the names in front of each section
@@ -41,6 +41,8 @@ def conclude(why: Why) -> str:
         return f"It was fetched; its content is that of {fate.duplicate_of or 'another page'}, stored once{but}."
     if fate.reason == "noarchive":
         return f"It was read for its links and not kept{but}."
+    if fate.state == "rejected" and fate.reason in WALLS:
+        return f"It was fetched, and is no page{but}. The next round asks again."
     if fate.state == "rejected":
         longer = " any more, and what is held of it stays" if fate.copies else ""
         return f"It is not visited{longer}{but}.{_changed(why)}"

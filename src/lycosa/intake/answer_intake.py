@@ -305,7 +305,7 @@ class AnswerIntake:
 
     def _meet_wall(self, answer: Answer, outcome: Outcome, wall: str) -> None:
         """Keep what stands in the place of a page as an answer, and the page as it was; ask again after a challenge."""
-        later = Disposition(State.FAILED, wall)
+        later = Disposition(State.REJECTED if wall in walls.ERRORS else State.FAILED, wall)
         if is_challenge(wall):
             later = try_again(answer, self._mission.fetch, wall, wait_s=None)
             outcome.retries = later.retries

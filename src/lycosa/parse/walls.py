@@ -22,6 +22,7 @@ from lycosa.parse.doc import Doc
 #: Codes of challenges begin so; the vendor follows, or the kind of challenge.
 CHALLENGE = "challenge:"
 SOFT_404, SOFT_ERROR, LOGIN, CONSENT = "soft-404", "soft-error", "login", "consent"
+ERRORS = (SOFT_404, SOFT_ERROR)
 #: Statuses, beside those of a page, with which walls come.
 STATUSES = frozenset({401, 403, 405, 406, 412, 418, 429, 503})
 
