@@ -71,6 +71,9 @@ class Machine:
             return -1
 
 
+CALENDAR_TIMES = 3  # so much more of a calendar is fetched at most where its host goes from machine to machine
+
+
 class Cluster:
     """A world, a server and a store, for one crawl after the other."""
 
@@ -132,6 +135,12 @@ class Cluster:
                     return
             time.sleep(0.1)
 
+    def _days_of(self, pages: set[str]) -> set[str]:
+        """Those of the pages that belong to a calendar without end."""
+        traps = self.web.truth["crawler"]["traps"]
+        prefixes = tuple(trap["prefix"] for trap in traps if trap["kind"] == "calendar")
+        return {url for url in pages if url.startswith(prefixes)}
+
     def repeats(self) -> int:
         """Requests for what was asked for before."""
         return sum(host["repeats"] for host in self.web.stats()["hosts"].values())
@@ -148,7 +157,11 @@ class Cluster:
         found = {url for (url,) in self.rows(PAGES)}
         crawl.pages = len(found)
         crawl.repeated = self.repeats() - self.alone_repeats
-        lack, more = self.alone - found, found - self.alone
+        # How much is fetched of a calendar without end is up to what its machine remembers of it, which ends with it.
+        days, days_alone = self._days_of(found), self._days_of(self.alone)
+        if len(days) > CALENDAR_TIMES * len(days_alone):
+            crawl.problems.append(f"{len(days)} days of calendars without end; one machine took {len(days_alone)}")
+        lack, more = self.alone - days_alone - found, found - days - self.alone
         if lack or more:
             crawl.problems.append(f"{len(lack)} pages lack, {len(more)} are too many: {sorted(lack | more)[:3]}")
         crawl.problems += self.web.offences(stats, delay_s=DELAY_S * 0.9)[:3]
