@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -28,6 +29,8 @@ STATUSES = frozenset({401, 403, 405, 406, 412, 418, 429, 503})
 
 #: A page that has more links or characters than this is no challenge; nor, with so many more, any other wall.
 _LINKS, _CHARS, _LONGEST = 40, 1500, 5000
+#: What there is of such pages before their blanks are folded.
+_RAW, _RAW_CHALLENGE = 6000, 2500
 _BYTES = 1 << 19
 #: What there is to read, beside links, on a page that says that there is none; on a shorter one its title is enough.
 _ERROR_CHARS, _SURE_CHARS = 700, 200
@@ -87,12 +90,17 @@ class WallFinder:
         is_small = len(doc.links) <= _LINKS
         if not is_small and not any(map(_judge_part, _parts(doc.title))):  # errors have all the links of their site
             return ""
+        raw = len(tree.text) - sum(len(e.text) for e in tree.iter_elements(("script", "style")))
+        if raw > _RAW:
+            return ""  # the text that readers see costs ten times as much
+        heads = [doc.title, *(head.text for head in islice(tree.iter_elements(("h1", "h2")), 2))]
+        if raw > _RAW_CHALLENGE and not any(map(_is_suspect, heads)):
+            return ""
         chars = len(doc.text)
         if is_small and chars <= _CHARS and (vendor := _find_challenge(tree, doc)):
             return CHALLENGE + vendor.replace("_", "-")
         if chars > _LONGEST or not 200 <= status < 300:
             return ""
-        heads = [doc.title, *(head.text for head in tree.select("h1, h2")[:2])]
         if (code := _find_error(doc, heads)) or not is_small:
             return code
         if chars <= _CHARS and self._is_login(doc, tree, known=known, moved=moved):
@@ -115,6 +123,11 @@ class WallFinder:
             self._forms.clear()
         names = " ".join(sorted(e.attr("name") or "" for e in form.select("input")))
         return self._forms.setdefault((parts.netloc, f"{doc.title}\n{names}"), parts.path) != parts.path
+
+
+def _is_suspect(head: str) -> bool:
+    """Whether a title or a heading may be that of an error, or of a question for consent."""
+    return any(map(_judge_part, _parts(head))) or _CONSENT.fullmatch(" ".join(head.split())) is not None
 
 
 def _parts(line: str) -> list[str]:

@@ -251,10 +251,11 @@ class Repetition:
         """Learn under which patterns a site only shows what it shows elsewhere."""
         copies = self._copies
         if not copies.watches(host):
-            others = repeated or "?" in url or page.canonical not in ("", url)
-            if not others and not any("?" in one for one in fresh):
+            # Each page is read once an address came that may be another's; before that, those that lead to such ones.
+            if repeated or "?" in url or page.canonical not in ("", url):
+                copies.watch(host)
+            elif not any("?" in one for one in fresh):
                 return
-            copies.watch(host)
         for key, is_learned in copies.observe(url, host, page, repeated=repeated):
             spent = self._load(host)
             if not is_learned and key in spent:
