@@ -26,7 +26,7 @@ from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance
 from lycosa.model import State, Target, Verdict, WeightUpdate
 from lycosa.quarry import Quarry, url_judge
-from lycosa.reasons import explain
+from lycosa.reasons import WALLS, explain
 from lycosa.text import Term, extract
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _find_link(
 
 _TO_BE_FETCHED = (State.PENDING, State.WAITING)
 #: Refusals that come after the rules of an address have let it pass.
-_LATER = ("robots", "host-budget", "host-quota", "noarchive")
+_LATER = ("robots", "host-budget", "host-quota", "noarchive", "soft-404", "soft-error")
 
 
 class Ruling(Struct):
@@ -234,7 +234,10 @@ class RulesAgain:
             rulings.append(self._ask_nofollow_rule(finding.reason))
         elif finding.reason == "trap:sitemaps":
             rulings.append(Ruling(finding.reason, False, explain(finding.reason).meaning))
-        return [*rulings, *self._ask_fetch_rules(url, finding)]
+        rulings += self._ask_fetch_rules(url, finding)
+        if finding.state == State.REJECTED and finding.reason in WALLS:  # what it was found to be, when it was fetched
+            rulings.append(Ruling(finding.reason, False, explain(finding.reason).meaning))
+        return rulings
 
     def _ask_nofollow_rule(self, reason: str) -> Ruling:
         """The rule by which only links that are not followed lead to an address."""
