@@ -12,7 +12,7 @@ from support.crawl_runs import crawl, states
 from support.loopback import Asked, Reply, Web
 
 from lycosa.errors import UsageError
-from lycosa.intake.logins import check_cookie_file, is_log_out
+from lycosa.intake.logins import is_log_out, read_cookie_file
 
 PAGES, LASTS = 30, 8
 SECRET = "open-sesame-7"
@@ -107,15 +107,36 @@ def test_all_pages_of_members_are_fetched_through_sessions_that_end(web: Members
     assert not any(secret in told for secret in web.secrets)
 
 
-@pytest.mark.parametrize("wrong", ["password", "missing"])
-def test_a_log_in_that_fails_is_told_once_and_nothing_is_fetched(web: Members, tmp_path: Path, wrong: str) -> None:
-    """Also where the answer to it is 200, or the password cannot be read."""
-    file = mission(tmp_path, "nonsense" if wrong == "password" else "env:LYCOSA_TEST_IS_NOT_SET")
-    told = crawl(web, tmp_path / "c", file, "--set", "fetch.retries=0", code=4)
+def test_a_log_in_that_fails_is_told_once_and_nothing_is_fetched(web: Members, tmp_path: Path) -> None:
+    """Also where the answer to it is 200."""
+    told = crawl(web, tmp_path / "c", mission(tmp_path, "nonsense"), "--set", "fetch.retries=0", code=4)
     assert states(tmp_path / "c")["http://club.test/p0"] == "failed login-failed"
     assert told.count("logging in did not work") >= 1
-    assert ("are user and password right?" if wrong == "password" else "cannot be read") in told
+    assert "are user and password right?" in told
     assert "nonsense" not in told
+
+
+@pytest.mark.parametrize("password", ["env:LYCOSA_TEST_IS_NOT_SET", "file:/no/such/file"])
+@pytest.mark.parametrize("form", [True, False])
+def test_a_password_that_cannot_be_read_is_refused_at_once(
+    web: Members, tmp_path: Path, password: str, form: bool
+) -> None:
+    """For the form and for basic authentication: in one sentence, before anything is asked."""
+    file = Path(mission(tmp_path, password))
+    if not form:
+        file.write_text(file.read_text().replace('login_url = "http://club.test/login"\n', ""))
+    told = crawl(web, tmp_path / "c", str(file), code=2)
+    assert 'The password in [hosts."club.test"]' in told
+    assert "cannot be read" in told
+    assert web.asked == []
+
+
+def test_a_broken_cookie_file_is_refused_at_once(web: Members, tmp_path: Path) -> None:
+    (tmp_path / "cookies.txt").write_text("club.test FALSE / FALSE 0 sid x\n")
+    cookies = f"fetch.cookie_file={tmp_path}/cookies.txt"
+    told = crawl(web, tmp_path / "c", "http://club.test/p0", "--set", cookies, code=2)
+    assert "line 1, has 1 of 7 fields between tabs" in told
+    assert web.asked == []
 
 
 def test_cookies_of_a_browser_are_where_a_crawl_begins(web: Members, tmp_path: Path) -> None:
@@ -137,16 +158,16 @@ def test_cookies_of_a_browser_are_where_a_crawl_begins(web: Members, tmp_path: P
 def test_cookie_files_are_read_or_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "cookies.txt").write_text("club.test FALSE / FALSE 0 sid x\n")
     with pytest.raises(UsageError, match="line 1, has 1 of 7 fields between tabs"):
-        check_cookie_file(str(tmp_path / "cookies.txt"))
+        read_cookie_file(str(tmp_path / "cookies.txt"))
     database = sqlite3.connect(tmp_path / "cookies.sqlite")
     database.execute("CREATE TABLE moz_cookies (host, path, isSecure, expiry, name, value)")
     database.execute("INSERT INTO moz_cookies VALUES ('.club.test', '/', 1, 99, 'sid', 'x')")
     database.commit()
     database.close()
-    assert check_cookie_file(str(tmp_path / "cookies.sqlite")) == [".club.test\tTRUE\t/\tTRUE\t99\tsid\tx"]
+    assert read_cookie_file(str(tmp_path / "cookies.sqlite")) == [".club.test\tTRUE\t/\tTRUE\t99\tsid\tx"]
     (tmp_path / "bad.sqlite").write_bytes(b"x" * 100)
     with pytest.raises(UsageError, match="holds no cookies of Firefox"):
-        check_cookie_file(str(tmp_path / "bad.sqlite"))
+        read_cookie_file(str(tmp_path / "bad.sqlite"))
 
 
 @pytest.mark.parametrize(

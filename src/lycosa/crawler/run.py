@@ -35,6 +35,7 @@ from lycosa.frontier.contract import suspended
 from lycosa.frontier.postgres.address import SharedCollection, is_address, machine_of, name_of
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.intake.guidance import LinkScoring, warm
+from lycosa.intake.logins import check_secrets
 from lycosa.judge.admission.fetch_rules import make_storage_rules
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.priority.policy_factory import is_steered, resolve_order
@@ -125,6 +126,7 @@ def _check(mission: Mission, options: CrawlOptions) -> tuple[Mission, CrawlOptio
         )
     mission = resolve_order(mission)
     refuse_browserless(mission)
+    check_secrets(mission)
     if options.forget_machine and not mission.keep.database:
         raise UsageError("--forget-machine is for a crawl that several machines share (--database).")
     mission = check_archive(mission)

@@ -27,7 +27,7 @@ from lycosa.frontier.contract import RANGES_CHANGED, UNIFORM, Frontier
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.intake.answer_intake import AnswerIntake, BrowserChoice
 from lycosa.intake.guidance import GuardedQuarry, LinkScoring
-from lycosa.intake.logins import Logins, check_cookie_file
+from lycosa.intake.logins import Logins, read_cookie_file
 from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.repetition import SPENT
 from lycosa.judge.admission.rules import Rules
@@ -135,7 +135,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         )
         if mission.seeds_file and mission.hosts:  # their secrets are for the places of the seeds
             mission = replace(mission, seeds=tuple(frontier.seeds.given()))
-        cookies = check_cookie_file(mission.fetch.cookie_file) if mission.fetch.cookie_file else ()
+        cookies = read_cookie_file(mission.fetch.cookie_file) if mission.fetch.cookie_file else ()
         client = Client(mission, setup.address_guard, spool_folder=str(folder / SPOOL), cookies=cookies)
         if any(rule.login_url for rule in mission.hosts.values()):
             intake.logins = Logins(mission.limits, find_rule=client.rule_at, ask=client.ask_now)

@@ -289,7 +289,7 @@ class Client:
         transfer.began = clock.now()
         try:
             self._prepare(transfer, target)
-        except (pycurl.error, UnicodeError, ValueError) as error:
+        except (pycurl.error, ValueError, KeyError, OSError) as error:
             transfer.clear()
             self._free.append(transfer)
             return Answer(target=target, failure="bad-url", detail=str(error), began=clock.now())

@@ -45,11 +45,11 @@ class Signer:
     """Signs requests with the key of one identity."""
 
     def __init__(self, path: str) -> None:
-        """`path`: the folder that `make_identity` made, or its key file."""
+        """`path`: the folder that `make_identity` made."""
         need("cryptography", extra="identity", what="Signing requests")
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-        file = Path(path) / KEY_FILE if Path(path).is_dir() else Path(path)
+        file = Path(path) / KEY_FILE
         try:
             jwk = json.loads(file.read_text())
             self._key = Ed25519PrivateKey.from_private_bytes(_unbase64(jwk["d"]))

@@ -18,7 +18,7 @@ from turbohtml import Element
 
 from lycosa import clock, urls
 from lycosa.config.host_rules import read_reference
-from lycosa.config.settings import HostRule, LimitSettings
+from lycosa.config.settings import HostRule, LimitSettings, Mission
 from lycosa.errors import UsageError
 from lycosa.fetch.decode import read_content
 from lycosa.model import Answer, Target
@@ -90,7 +90,7 @@ class Logins:
     def _log_in(self, rule: HostRule) -> str:
         try:
             password = read_reference(rule.password)
-        except (OSError, KeyError) as error:
+        except (OSError, KeyError, ValueError) as error:
             return f"its password is {rule.password!r}, which cannot be read ({error})"
         answer, doc = self._follow(rule.login_url, None)
         if answer.failure or answer.status >= 400 or doc.tree is None:
@@ -102,7 +102,8 @@ class Logins:
         action = urls.normalise(form.form.attr("action") or "", doc.base) or answer.target.url
         if (form.form.attr("method") or "get").lower() != "post":
             return f"the form of {rule.login_url} would send the password in an address; only post is sent"
-        if urls.host_of(action) != urls.host_of(rule.login_url) or action[:5] < rule.login_url[:5]:
+        is_exposed = rule.login_url.startswith("https:") and not action.startswith("https:")
+        if is_exposed or urls.host_of(action) != urls.host_of(rule.login_url):
             return f"the form of {rule.login_url} leads to {action}; a password goes to its own host alone"
         fields = {**_fill_in(form), **rule.login_fields, form.user: rule.user, form.password: password}
         answer, doc = self._follow(action, {name: value for name, value in fields.items() if name})
@@ -151,7 +152,21 @@ def _button(form: Element) -> dict[str, str]:
     return {buttons[0].attr("name") or "": buttons[0].attr("value") or ""} if buttons else {}
 
 
-def check_cookie_file(path: str) -> list[str]:
+def check_secrets(mission: Mission) -> None:
+    """Refuse a mission whose cookies or passwords cannot be read, before anything is asked."""
+    if mission.fetch.cookie_file:
+        read_cookie_file(mission.fetch.cookie_file)
+    for host, rule in mission.hosts.items():
+        try:
+            read_reference(rule.password)
+        except (OSError, KeyError, ValueError) as error:
+            raise UsageError(
+                f'The password in [hosts."{host}"] is {rule.password!r}, which cannot be read ({error});'
+                " name a variable that is set or a file that you may read."
+            ) from None
+
+
+def read_cookie_file(path: str) -> list[str]:
     """The lines of a Netscape cookies.txt, or of the cookies of a Firefox profile, as curl takes them."""
     file = Path(path)
     if file.suffix == ".sqlite":

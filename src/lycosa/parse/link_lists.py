@@ -15,19 +15,17 @@ from lycosa.parse.html import MAX_ANCHOR
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-LINKSETS = (LINKSET_JSON, LINKSET_TEXT) = "application/linkset+json", "application/linkset"
+LINKSET_TEXT = "application/linkset"
+LINKSETS = ("application/linkset+json", LINKSET_TEXT)
 #: What the Link header may name beside more pages: FAIR Signposting.
-_RELATIONS = frozenset(
-    "next prev alternate canonical cite-as item collection describedby author license linkset".split()  # noqa: SIM905
-)
+_NAMED = "next prev alternate canonical cite-as item collection describedby author license linkset"
+_RELATIONS = frozenset(_NAMED.split())
 #: A longer Markdown text is read up to here, a larger link set not at all.
 MAX_CHARS, MAX_BYTES = 4 << 20, 16 << 20
 _TYPES = frozenset({"text/markdown", "text/x-markdown"})
 _NAME = re.compile(r"\.(?:md|markdown)(?:[?#]|$)|/llms(?:-full)?\.txt(?:[?#]|$)", re.IGNORECASE)
 #: A bare address, as GitHub's Markdown links it: what ends a sentence is no part of it.
 _BARE = re.compile(r"\bhttps?://[^\s<>\"'`|\\]*[^\s<>\"'`|\\.,:;!?*_~)\]}]", re.IGNORECASE)
-
-
 _LINK = re.compile(r'<([^<>]*)>((?>(?:[^",]++|"(?>(?:[^"\\]|\\.)*)"?)*))', re.DOTALL)
 _LINK_PARAMETER = re.compile(r';\s*([^\s=;,"]+)\s*(?:=\s*(?:"((?>(?:[^"\\]|\\.)*))"?|([^\s;,"]*)))?', re.DOTALL)
 

@@ -97,7 +97,7 @@ class WallFinder:
         if raw > _RAW_CHALLENGE and not any(map(_is_suspect, heads)):
             return ""
         chars = len(doc.text)
-        if is_small and chars <= _CHARS and (vendor := _find_challenge(tree, doc)):
+        if is_small and chars <= _CHARS and (vendor := _find_challenge(tree, doc, heads)):
             return CHALLENGE + vendor.replace("_", "-")
         if chars > _LONGEST or not 200 <= status < 300:
             return ""
@@ -158,7 +158,7 @@ def _find_error(doc: Doc, heads: list[str]) -> str:
     return said[0] if is_sure else ""
 
 
-def _find_challenge(tree: Document, doc: Doc) -> str:
+def _find_challenge(tree: Document, doc: Doc, heads: list[str]) -> str:
     """Whose challenge a short page is; empty: it is none."""
     text, fields = doc.text, len(tree.select(_FIELDS))
     marks = "\n".join(_read_marks(tree))
@@ -172,7 +172,6 @@ def _find_challenge(tree: Document, doc: Doc) -> str:
     anchors = sum(link.kind == "a" for link in doc.links)
     if anchors > _FEW_LINKS or len(text) > _CHALLENGE_CHARS or tree.select_one("script") is None:
         return ""
-    heads = (doc.title, *(head.text for head in tree.select("h1, h2, #title")[:2]))
     is_captcha, speaks_of_humans = _CAPTCHA.search(marks) is not None, _HUMAN.search(seen) is not None
     if (
         speaks_of_humans

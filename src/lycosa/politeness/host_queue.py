@@ -32,7 +32,7 @@ BYTE_S = 30e-9  # and so much more for each byte of a large one
 OTHERS_MOST = 19  # hosts that one with costly pages makes way for
 LONG_S = 5.0
 EASE = 0.93  # of a short pause stays with each answer: it is halved within ten requests
-WISHES = 5  # addresses in a row that ask for a pause, of a host that gave pages: then it is the host that asks
+PAUSING = 5  # addresses in a row that ask for a pause, of a host that gave pages: then it is the host that asks
 STREAK = 12  # answers after which a host that has a limit would have refused again: the pause was longer than needed
 
 
@@ -70,6 +70,7 @@ class HostQueue:
         "listed",
         "next_at",
         "pages",
+        "pausing",
         "per_host",
         "prefix",
         "promise",
@@ -82,7 +83,6 @@ class HostQueue:
         "streak",
         "subresources",
         "targets",
-        "wishes",
     )
 
     def __init__(self, row: HostRow, *, delay_s: float, per_host: int) -> None:
@@ -98,7 +98,7 @@ class HostQueue:
         self.back_off_s = row.delay_s
         self.slowed_at = 0.0  # when it was raised last
         self.streak = 0  # answers since then
-        self.wishes: frozenset[int] = _NOBODY  # rows that asked for a pause since the last answer that did not
+        self.pausing: frozenset[int] = _NOBODY  # rows that asked for a pause since the last answer that did not
         self.per_host = per_host
         self.robots: dict[str, Robots] = {}  # by origin
         self.prefix, self.rules = "\0", _NO_RULES  # of the origin that was asked for last, for speed
@@ -232,7 +232,7 @@ class HostQueue:
         if not url.startswith(self.alive):
             self.alive = prefix_of(url)
             self.answered |= {self.alive}
-        self.wishes = _NOBODY
+        self.pausing = _NOBODY
         if self.failures or self.errors:
             self.failures.pop(prefix_of(url), 0)
             self.errors = 0
@@ -274,9 +274,9 @@ def apply_backoff(
     wait_s = requested_pause(answer, fetch)
     if challenged or answer.status in (429, 503) or (answer.status == 403 and wait_s is not None):
         if answer.status != 429 and wait_s is not None and host_queue.pages:
-            # What one page wishes holds for that page: a page in repair, or a feed that is asked for too often.
-            host_queue.wishes |= {answer.target.row}
-            wait_s = wait_s if len(host_queue.wishes) >= WISHES else None
+            # What one page asks for holds for that page: a page in repair, or a feed that is asked for too often.
+            host_queue.pausing |= {answer.target.row}
+            wait_s = wait_s if len(host_queue.pausing) >= PAUSING else None
         _pause(host_queue, answer, now=now, wait_s=wait_s, crawl_log=crawl_log)
         return True
     if not answer.status:

@@ -68,13 +68,13 @@ def _read_members(value: str, table: str, place: str) -> Iterator[Signal]:
 
 def read_page(headers: Mapping[str, str], tree: Document | None, *, url: str, agent: str = "lycosa") -> list[Signal]:
     """What an answer says in its header fields (lower-case names) and in its markup."""
-    signals = list(_read_headers(headers, url=url, agent=agent))
+    signals = list(_read_headers(headers, agent=agent))
     if tree is not None:
         signals += _read_markup(tree, url=url, agent=agent)
     return signals
 
 
-def _read_headers(headers: Mapping[str, str], *, url: str, agent: str) -> Iterator[Signal]:
+def _read_headers(headers: Mapping[str, str], *, agent: str) -> Iterator[Signal]:
     yield from _read_members(headers.get("content-usage", ""), "content_usage", "header Content-Usage")
     yield from _read_members(headers.get("content-signal", ""), "content_signal", "header Content-Signal")
     yield from _read_reservation(headers.get("tdm-reservation", ""), "header tdm-reservation")

@@ -302,3 +302,8 @@ def test_a_later_change_says_which_texts_must_go(tmp_path: Path) -> None:
     assert "1 text of" in said
     assert [row["url"] for row in read_lines(tmp_path / "new/withdrawn.jsonl")] == ["http://wish.test/c"]
     assert run("export", "corpus", "-c", str(now), "-o", str(tmp_path / "x"), "--previous", ledger).code == 2
+    said = run("export", "corpus", "-c", str(now), "-o", "-", "--use", "train", "--previous", ledger)
+    assert said.code == 2 and "name a file or a folder with -o" in said.output
+    one = export(now, tmp_path / "one.jsonl", "--use", "train", "--previous", ledger)
+    assert "1 text of" in one
+    assert len(read_lines(tmp_path / "one.jsonl.withdrawn.jsonl")) == 1

@@ -58,6 +58,8 @@ def write_corpus(collection: Collection, target: str, options: CorpusOptions) ->
     if one_file and (form in FILES or shares or options.split not in (None, "none")):
         what = f"--format {form}" if form in FILES else "--portions" if shares else f"--split {options.split}"
         raise UsageError(f"{what} makes several files: name a folder with -o.")
+    if options.previous and target == "-":
+        raise UsageError("--previous makes a list beside the corpus: name a file or a folder with -o.")
     with tempfile.TemporaryDirectory(prefix="lycosa-corpus-") as folder:
         figures = CorpusFigures()
         least = LEAST_WORDS if options.least_words is None else options.least_words
@@ -252,7 +254,10 @@ def _write_files(
             write_documents((document for _, document in group), out, form)
         yield part, path, f"{path}\n"
     for name, lines in ledger.files():
-        yield export.add(lines), name, f"{name}\n"
+        part = export.new()
+        with open(export.at(part), "wb") as out:
+            out.writelines(lines)
+        yield part, name, f"{name}\n"
     yield export.add(tell().encode()), "README.md", "README.md\n"
 
 

@@ -67,20 +67,18 @@ class Ledger:
         if self.use is not None:
             self._rows.execute("UPDATE text SET taken = 1 WHERE url = ?", (url,))
 
-    def files(self) -> Iterator[tuple[str, bytes]]:
-        """The names and the contents of the files that a corpus gets."""
-        if self.use is None:
-            return
-        yield LEDGER, b"".join(self._lines())
+    def files(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """The names of the files that a corpus gets, and the lines of each."""
+        if self.use is not None:
+            yield LEDGER, self._lines()
         if self._previous:
-            lines = list(self._find_withdrawn())
-            self._withdrawn = len(lines)
-            yield WITHDRAWN, b"".join(lines)
+            yield WITHDRAWN, self._find_withdrawn()
 
     def write_beside(self, target: str) -> None:
         """Write the files of a corpus that is one file: `corpus.jsonl` has `corpus.jsonl.ledger.jsonl`."""
-        for name, content in self.files() if target != "-" else ():
-            Path(f"{target}.{name}").write_bytes(content)
+        for name, lines in self.files() if target != "-" else ():
+            with open(f"{target}.{name}", "wb") as out:
+                out.writelines(lines)
 
     @property
     def summary(self) -> str:
@@ -121,4 +119,5 @@ class Ledger:
                 except (msgspec.DecodeError, KeyError, TypeError):
                     raise UsageError(f"{self._previous} is no ledger of a corpus: {line[:60]!r}.") from None
                 for about in self._rows.execute(query, (url,)) if was_taken else ():
+                    self._withdrawn += 1
                     yield self._line(url, about, allowed=False, taken=False)
