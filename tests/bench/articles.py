@@ -25,8 +25,8 @@ from typing import Any
 import pyoxigraph as ox
 import turbohtml
 
-from lycosa.missions.records import rdfa, structured
-from lycosa.missions.records.article import read_article
+from lycosa.content import rdfa, structured
+from lycosa.content.article import read_article
 from lycosa.parse import doc
 
 Reader = Callable[[bytes, str], dict[str, Any]]

@@ -150,7 +150,7 @@ def test_built_in_fields() -> None:
     """What needs no rule: of any page, and of articles."""
     assert one("built-in:url") == "http://example.org/shop/"
     assert "Two & three" in str(one("built-in:text"))
-    pytest.importorskip("lycosa.missions.records.article")
+    pytest.importorskip("lycosa.content.article")
     assert one("built-in:language") == "en"
     assert one("built-in:title")
 
@@ -164,7 +164,7 @@ def test_rules_of_the_algebra_cost_the_same_in_few_and_many_records() -> None:
 
 def test_structured_data() -> None:
     """A path into it, whatever its syntax, with or without the type in front."""
-    pytest.importorskip("lycosa.missions.records.structured")
+    pytest.importorskip("lycosa.content.structured")
     html = """<script type="application/ld+json">{"@type": "Book", "name": "Dune",
         "author": [{"@type": "Person", "name": "Frank"}, {"@type": "Person", "name": "Ann"}]}</script>"""
     assert one("json:Book.name", "", html) == "Dune"
@@ -264,5 +264,5 @@ def test_the_example_of_the_documentation() -> None:
     doc = read("http://shop.example/", {"content-type": "text/html"}, html.encode())
     (record,) = load_schema(schema).extract(doc)
     expected = json.loads(shown)["record"]
-    pytest.importorskip("lycosa.missions.records.converters")
+    pytest.importorskip("lycosa.content.converters")
     assert record.as_dict() == expected

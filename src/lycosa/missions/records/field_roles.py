@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from lycosa.missions.records.converters import find_date, make_date
+from lycosa.content.converters import find_date, make_date
 from lycosa.text.fold import fold
 
 #: Names of fields by what they mean, the surest first; names are compared folded, without dashes.

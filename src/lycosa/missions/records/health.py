@@ -20,11 +20,11 @@ from msgspec import Struct, to_builtins
 from lycosa import clock, urls
 from lycosa.collection.collection import Collection
 from lycosa.config.mission_table import read_own
+from lycosa.content.converters import convert
 from lycosa.errors import LycosaError
 from lycosa.frontier import link_codec
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
-from lycosa.missions.records.converters import convert
 from lycosa.missions.records.database.store import RecordStore, open_store
 from lycosa.missions.records.learning.learner import Example, learn
 from lycosa.missions.records.learning.places import PageIndex, one_line, run_field

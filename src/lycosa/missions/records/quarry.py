@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import Any
 
-from lycosa.missions.records.article import read_article
+from lycosa.content.article import read_article
 from lycosa.missions.records.schema import FoundRecord, Schema
 from lycosa.missions.records.site_description import SiteDescription, is_described, read_description
 from lycosa.model import Link, Record

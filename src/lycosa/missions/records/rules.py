@@ -17,14 +17,14 @@ import turbohtml
 from msgspec import Struct, field
 from turbohtml import Element, Node, SourceLocation, Text
 
+from lycosa.content.article import BUILT_IN, read_article
+from lycosa.content.structured import read_structured, walk_items
 from lycosa.errors import UsageError
 from lycosa.missions.records.algebra import Piece, PieceSet, TaggedPage, parse_expression
 from lycosa.missions.records.algebra.expression import take_of
 from lycosa.missions.records.algebra.page import WorkExceeded
 from lycosa.missions.records.algebra.relations import TagRow
-from lycosa.missions.records.article import BUILT_IN, read_article
 from lycosa.missions.records.guards import XPathGuard
-from lycosa.missions.records.structured import read_structured, walk_items
 from lycosa.parse import Doc, charset
 
 _SOUGHT = 40

@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 from msgspec import Struct, field
 
 from lycosa.config.toml import find_lines
+from lycosa.content.converters import KINDS, convert
 from lycosa.errors import LycosaError, UsageError
-from lycosa.missions.records.converters import KINDS, convert
 from lycosa.missions.records.guards import compile_pattern
 from lycosa.missions.records.rules import Rule, RuleMatch, RuleScope, SourceMap, SourcePlace, parse_rule
 from lycosa.parse import Doc

@@ -23,7 +23,7 @@ import msgspec
 
 from lycosa import urls
 from lycosa.config.settings import UrlSettings
-from lycosa.missions.records.converters import fold_text, list_days
+from lycosa.content.converters import fold_text, list_days
 from lycosa.missions.records.field_roles import show_value
 
 _MAX_LINE = 4000

@@ -19,6 +19,8 @@ import msgspec
 from lycosa import clock, urls
 from lycosa.collection.changes import PageChange, was_left_out
 from lycosa.collection.collection import Collection, Page
+from lycosa.content.converters import convert
+from lycosa.content.main_text import read_main_text
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.missions.records.alerts.alert_log import (
@@ -41,10 +43,8 @@ from lycosa.missions.records.alerts.difference import (
     is_same,
 )
 from lycosa.missions.records.alerts.settings import Alert, Event
-from lycosa.missions.records.converters import convert
 from lycosa.missions.records.database import FieldChange, RecordChange, RecordStore, StoredRecord
 from lycosa.missions.records.field_roles import name_record, show_value
-from lycosa.missions.records.main_text import read_main_text
 
 #: Rounds that something must stay as it is before that is told, where it was so before: it goes back and forth.
 SETTLED_ROUNDS = 3

@@ -18,9 +18,9 @@ from msgspec import Struct
 from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.collection.records import RecordFilter, list_records
+from lycosa.content.converters import convert
 from lycosa.errors import UsageError
 from lycosa.export.definition import Written
-from lycosa.missions.records.converters import convert
 from lycosa.missions.records.corpus.forms import name_page
 from lycosa.missions.records.corpus.options import LabelledOptions
 from lycosa.missions.records.learning.places import PageIndex, ValuePlace, one_line

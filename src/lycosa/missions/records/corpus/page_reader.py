@@ -13,8 +13,8 @@ from turbohtml import Document, Markdown
 from turbohtml.detect import LanguageDetection, detect_language
 
 from lycosa import urls
-from lycosa.missions.records.article import Article, read_article
-from lycosa.missions.records.structured import read_json_ld, walk_items
+from lycosa.content.article import Article, read_article
+from lycosa.content.structured import read_json_ld, walk_items
 from lycosa.model import Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry

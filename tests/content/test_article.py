@@ -9,8 +9,8 @@ import json
 import pytest
 import turbohtml
 
-from lycosa.missions.records.article import BUILT_IN, Article, read_article
-from lycosa.missions.records.main_text import read_main_text
+from lycosa.content.article import BUILT_IN, Article, read_article
+from lycosa.content.main_text import read_main_text
 
 PROSE = (
     "The harbour of Oakham was closed on Monday, after a storm had torn three ships from their moorings.",

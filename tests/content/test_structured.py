@@ -7,8 +7,8 @@ import json
 import pytest
 import turbohtml
 
-from lycosa.missions.records.rdfa import TYPE, read_triples
-from lycosa.missions.records.structured import (
+from lycosa.content.rdfa import TYPE, read_triples
+from lycosa.content.structured import (
     StructuredItem,
     load_json_ld,
     read_json_ld,

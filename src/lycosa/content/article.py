@@ -16,9 +16,9 @@ from msgspec import Struct, field
 from turbohtml import Document, Element
 
 from lycosa import urls
-from lycosa.missions.records import main_text
-from lycosa.missions.records.converters import find_date, make_date
-from lycosa.missions.records.structured import StructuredItem, read_json_ld, read_meta, walk_items
+from lycosa.content import main_text
+from lycosa.content.converters import find_date, make_date
+from lycosa.content.structured import StructuredItem, read_json_ld, read_meta, walk_items
 
 _FIRST_DAY = datetime.date(1994, 1, 1)
 #: Hours by which the clocks of the world differ from UTC, at most.

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from turbohtml import Document, Element
 
 from lycosa import urls
-from lycosa.missions.records import rdfa
+from lycosa.content import rdfa
 
 _MAX_SCRIPT = 4_000_000
 _MAX_ITEMS = 5000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.missions.records.converters import KINDS, Value, convert
+from lycosa.content.converters import KINDS, Value, convert
 
 
 @pytest.mark.parametrize(
