@@ -14,7 +14,8 @@ from support.make_collection import make_collection
 
 from lycosa.collection.folder import lock
 from lycosa.errors import CollectionError, DiskFull, UsageError
-from lycosa.serve.watched_crawls import is_ours, start_crawl, stop_crawl
+from lycosa.serve.background_work import is_ours
+from lycosa.serve.watched_crawls import start_crawl, stop_crawl
 
 PAGE = ("https://a.example/", "text/html", b"<title>A</title>")
 

@@ -12,6 +12,7 @@ a thread of its own and has thirty seconds; a `LycosaError` becomes a page for p
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -39,6 +40,22 @@ class View(NamedTuple):
     images: str = ""  # another origin whose pictures the page may show: "https://tiles.example"
     rows: str = ""  # the field of `data` with the list that leaves as a file; empty: the page has none
     row: type[Struct] | None = None  # what that list holds: its fields are the columns
+
+
+class Work(Struct, frozen=True):
+    """A verb of lycosa that works, or worked, on a collection beside the server."""
+
+    number: int
+    label: str  # what it does, as people read it
+    words: list[str]  # the verb
+    began: float  # Unix time
+    process: int = 0
+    product: str = ""  # the file or the folder below the collection that it makes
+    by: str = ""  # who started it
+    ended: float = 0.0  # 0: it is under way
+    code: int | None = None  # the exit code; None: nobody saw it end
+    said: str = ""  # the end of what it told people
+    is_running: bool = False
 
 
 def mark(text: str) -> str:
@@ -107,6 +124,16 @@ class WebRequest(Protocol):
     @property
     def tiles(self) -> str:
         """The address of map tiles that the user gave, with {z}, {x} and {y}; empty: none."""
+
+    def start_work(self, words: Sequence[str], *, label: str, product: str = "", given: Iterable[str] = ()) -> str:
+        """Start a verb of lycosa on the collection, which outlives the server: ["export", "dspace", "--output=…"].
+
+        It reads what is `given`, line by line; who deletes the work deletes the `product` below the collection. Returns
+        the address of its page.
+        """
+
+    def list_work(self) -> Sequence[Work]:
+        """All such work on the collection, the newest first."""
 
     def link(self, page: str = "", /, **query: object) -> str:
         """The address of a page of the core about the same collection: link("page", url=…)."""

@@ -119,7 +119,7 @@ def refuse_strange_files(folder: Path) -> None:
 
     The archive, which is only read, may be on another disk, and so may files of it.
     """
-    for place in (folder, folder / "logs", folder / ARCHIVE):
+    for place in (folder, folder / "logs", folder / "work", folder / ARCHIVE):
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place) as entries:
             for entry in entries:
                 may_link = ARCHIVE in (place.name, entry.name)

@@ -10,7 +10,7 @@ JSON twin gives the same data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +23,8 @@ from starlette.responses import Response
 from lycosa.collection.collection import Collection
 from lycosa.collection.database import find_odd_value
 from lycosa.errors import CollectionError, LycosaError
-from lycosa.missions.web import NotFound, View
+from lycosa.missions.web import NotFound, View, Work
+from lycosa.serve.background_work import list_work, start_work
 from lycosa.serve.collection_folders import decode_name, refuse_strange_files
 from lycosa.serve.server_state import ServerState, ServeSettings
 from lycosa.serve.translations import Translator
@@ -63,6 +64,7 @@ class PageRequest:
         self.origin = origin  # by which the server was asked: "http://127.0.0.1:8420"
         self.has_twin = True  # whether the page has one for programs
         self.file_type = ""  # of a list that leaves as a file: "csv"
+        self.user = ""  # who asks, by name; empty: who has the one password, or none is asked for
         self.mission = ""  # whose page it is; empty: a page of the core
         self.package = ""  # in which that mission keeps its templates
         self._folder: Path | None = None
@@ -128,6 +130,16 @@ class PageRequest:
     def mission_link(self, page: str = "", /, **query: object) -> str:
         """The address of a page of the same mission."""
         return self.link(f"m/{self.mission}/{page}", **query)
+
+    def start_work(self, words: Sequence[str], *, label: str, product: str = "", given: Iterable[str] = ()) -> str:
+        """Start a verb of lycosa on the collection, and return the address of its page."""
+        at = words.index("--") if "--" in words else len(words)
+        words = [*words[:at], f"--collection={self.folder}", *words[at:]]
+        work = start_work(self.folder, words, label=label, product=product, by=self.user, given=given)
+        return self.link(f"work/{work.number}")
+
+    def list_work(self) -> Sequence[Work]:
+        return list_work(self.folder)
 
     @property
     def tiles(self) -> str:

@@ -9,12 +9,8 @@ counted here but those of hosts.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
-import signal
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections import deque
@@ -32,6 +28,7 @@ from lycosa.collection.status import running_crawl
 from lycosa.disk import free_bytes
 from lycosa.errors import CollectionError, DiskFull, UsageError
 from lycosa.model import STATE_NAMES, State
+from lycosa.serve.background_work import interrupt, launch, read_end
 from lycosa.serve.collection_summaries import (
     database_bytes,
     describe_end,
@@ -46,7 +43,6 @@ CONSOLE = "logs/console.log"  # what a crawl says to people, in its collection
 _CONSOLE_BYTES = 1 << 20
 START_S = 10.0  # that a crawl gets to take its collection, or to say why it cannot
 _LOOK_S = 0.05
-_SHOWN_BYTES = 4_000
 
 
 def start_crawl(
@@ -66,16 +62,8 @@ def start_crawl(
         if before > _CONSOLE_BYTES:
             console.unlink()
             before = 0
-        with open(console, "ab") as output, tempfile.TemporaryFile() as given:
-            given.writelines(f"{seed}\n".encode() for seed in seeds)
-            given.seek(0)
-            started = subprocess.Popen(
-                [sys.executable, "-P", "-m", "lycosa", "crawl", *options, *arguments],
-                stdin=given,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+        with open(console, "ab") as output:
+            started = launch(["crawl", *options, *arguments], output=output, given=seeds)
     except OSError as problem:
         raise CollectionError(f"A crawl cannot be started in {folder}: {problem.strerror or problem}.") from None
     threading.Thread(target=started.wait, daemon=True).start()  # or it stays in the table of processes
@@ -114,51 +102,15 @@ def stop_crawl(folder: Path) -> int:
     process = running_crawl(folder)
     if not process:
         return 0
-    if not is_ours(process):
-        raise CollectionError(
-            f"Process {process} holds the collection, and it is no lycosa of yours: it has to be stopped where it runs."
-        )
-    try:
-        _interrupt(process, folder)
-    except ProcessLookupError:
-        return 0
-    except PermissionError:
-        raise CollectionError(f"You may not stop process {process}: it belongs to another user.") from None
-    return process
-
-
-def _interrupt(process: int, folder: Path) -> None:
-    """Send SIGINT to the process that holds the collection, and to no other that may have got its number since."""
-    if not hasattr(signal, "pidfd_send_signal"):
-        os.kill(process, signal.SIGINT)
-        return
-    handle = os.pidfd_open(process)
-    try:
-        if running_crawl(folder) == process:  # still, now that the handle cannot mean another one
-            signal.pidfd_send_signal(handle, signal.SIGINT)
-    finally:
-        os.close(handle)
-
-
-def is_ours(process: int) -> bool:
-    """Whether a process is a lycosa of this user; where the system does not tell, the lock is believed."""
-    place = Path("/proc") / str(process)
-    if not Path("/proc/self").exists():
-        return True
-    with contextlib.suppress(OSError):
-        words = (place / "cmdline").read_bytes().split(b"\0")
-        named = any(os.path.basename(word).startswith(b"lycosa") for word in words)
-        return named and place.stat().st_uid == os.getuid()
-    return False
+    with contextlib.suppress(ProcessLookupError):
+        interrupt(process, is_still=lambda: running_crawl(folder) == process)
+        return process
+    return 0
 
 
 def read_console(folder: Path, *, since: int = 0) -> str:
     """The end of what crawls said to people."""
-    with contextlib.suppress(OSError), open(folder / CONSOLE, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        file.seek(max(since, size - _SHOWN_BYTES))
-        return file.read(_SHOWN_BYTES).decode("utf-8", "replace").strip()
-    return ""
+    return read_end(folder / CONSOLE, since=since)
 
 
 TOP = 10
