@@ -49,7 +49,7 @@ ALLOWED = {
     ("extract/background.py", "subprocess"): "the same",
     ("derived/background.py", "subprocess"): "the same",
     (
-        "serve/watched_crawls.py",
+        "serve/background_work.py",
         "subprocess",
     ): "our own interpreter with our own module, options from a list, no shell",
 }

@@ -35,6 +35,7 @@ MOST_KEPT = 200  # of one collection, after which the oldest are forgotten with 
 MOST_AT_ONCE = 3  # of one collection
 _SHOWN_BYTES = 4_000
 _numbering = threading.Lock()
+Started = subprocess.Popen[bytes]
 
 
 def launch(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import subprocess
 import threading
 import time
 from collections import deque
@@ -28,7 +27,7 @@ from lycosa.collection.status import running_crawl
 from lycosa.disk import free_bytes
 from lycosa.errors import CollectionError, DiskFull, UsageError
 from lycosa.model import STATE_NAMES, State
-from lycosa.serve.background_work import interrupt, launch, read_end
+from lycosa.serve.background_work import Started, interrupt, launch, read_end
 from lycosa.serve.collection_summaries import (
     database_bytes,
     describe_end,
@@ -76,7 +75,7 @@ def _refuse_second(folder: Path) -> None:
         raise CollectionError(f"A crawl already runs there (process {process}): stop it, or wait for it to end.")
 
 
-def _await_start(started: subprocess.Popen[bytes], folder: Path, *, before: int, is_new: bool) -> None:
+def _await_start(started: Started, folder: Path, *, before: int, is_new: bool) -> None:
     """Wait until a crawl holds its collection, or has ended."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
