@@ -48,6 +48,7 @@ GROUPS = (
         {
             "status": "lycosa.cli.look:status",
             "serve": "lycosa.cli.serve:serve",
+            "mcp": "lycosa.cli.serve:mcp",
             "search": "lycosa.cli.look:search",
             "query": "lycosa.cli.look:query",
             "why": "lycosa.cli.look:why",

@@ -1,4 +1,4 @@
-"""The verb `serve`: shows the collections below a folder in the browser, and starts and stops crawls there."""
+"""The verbs `serve` and `mcp`: show the collections below a folder in the browser, and to agents."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from lycosa.config.command_options import refuse_address
 from lycosa.errors import UsageError
+from lycosa.extras import need
 
 
 @click.command(short_help="Show collections in the browser; start and stop crawls there.")
@@ -21,6 +22,7 @@ from lycosa.errors import UsageError
 @click.option("--certificate", default="", metavar="FILE", help="Certificate, for https (PEM).")
 @click.option("--key", default="", metavar="FILE", help="Private key of the certificate (PEM).")
 @click.option("--tiles", default="", metavar="URL", help="Map tiles to show, with {z}, {x} and {y}; none by default.")
+@click.option("--mcp", "agents", is_flag=True, help="Let agents ask at /mcp, by the Model Context Protocol.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def serve(
@@ -33,6 +35,7 @@ def serve(
     certificate: str,
     key: str,
     tiles: str,
+    agents: bool,
     open_browser: bool,
     quiet: bool,
 ) -> None:
@@ -47,7 +50,6 @@ def serve(
     lycosa serve --host 0.0.0.0 --password-file ~/.lycosa-password
     """
     from lycosa.serve import passwords
-    from lycosa.serve.collection_folders import is_utf8
     from lycosa.serve.server_state import ServeSettings, check_tiles
 
     if hash_password:
@@ -56,19 +58,17 @@ def serve(
         return
     if bool(certificate) != bool(key):
         raise UsageError("--certificate and --key go together: name both files.")
-    root = Path(refuse_address(folder))
-    if not root.is_dir():
-        raise UsageError(f"{folder} is no folder: name one that holds collections, or that is to hold them.")
-    if not is_utf8(str(root.resolve())):
-        raise UsageError("The name of the folder is no text in UTF-8: rename it.")
+    if agents:
+        need("mcp", extra="mcp", what="lycosa serve --mcp")
     settings = ServeSettings(
-        folder=root.resolve(),
+        folder=_find_folder(folder),
         host=host,
         port=port,
         password=passwords.read_password(password_file),
         names=(*names, socket.gethostname(), socket.getfqdn()),
         tiles=check_tiles(tiles),
         secure=bool(certificate),
+        agents=agents,
     )
     from lycosa.serve.server import address_of, run_server
 
@@ -80,3 +80,51 @@ def serve(
             click.launch(address)
 
     run_server(settings, certificate=certificate, key=key, announce=announce)
+
+
+def _find_folder(folder: str) -> Path:
+    from lycosa.serve.collection_folders import is_utf8
+
+    root = Path(refuse_address(folder))
+    if not root.is_dir():
+        raise UsageError(f"{folder} is no folder: name one that holds collections, or that is to hold them.")
+    if not is_utf8(str(root.resolve())):
+        raise UsageError("The name of the folder is no text in UTF-8: rename it.")
+    return root.resolve()
+
+
+@click.command(short_help="Let agents ask the collections, by the Model Context Protocol.")
+@click.argument("folder", default=".", metavar="[FOLDER]")
+@click.option(
+    "--may-crawl",
+    "hosts",
+    multiple=True,
+    metavar="HOST",
+    help="Let crawls be started on this host; *.example.org takes those below it. Can be repeated.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1), default=1000, metavar="N", help="Pages of each such crawl at most; 1000."
+)
+def mcp(folder: str, hosts: tuple[str, ...], limit: int) -> None:
+    """Answer an agent on standard input and output: it searches and reads the collections below FOLDER.
+
+    Agents start this themselves: give them this command. It only reads, unless --may-crawl names hosts; of what was
+    collected it says that it is foreign, and what its site says of its use.
+
+    \b
+    lycosa mcp ~/collections
+    lycosa mcp ~/collections --may-crawl '*.example.org' --limit 200
+    """
+    import anyio
+
+    from lycosa.serve.agent_tools import AgentTools, CrawlLeave, make_server
+    from lycosa.serve.application import make_server_state
+    from lycosa.serve.server_state import ServeSettings
+
+    need("mcp", extra="mcp", what="lycosa mcp")
+    state = make_server_state(ServeSettings(folder=_find_folder(folder)))
+    leave = CrawlLeave(tuple(host.lower() for host in hosts), limit) if hosts else None
+    try:
+        anyio.run(make_server(AgentTools(state, leave)).run_stdio_async)
+    finally:
+        state.indexing.close()

@@ -11,7 +11,7 @@ import asyncio
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -32,6 +32,7 @@ from lycosa.errors import BeingMade, CollectionError, Damaged, DiskFull, LycosaE
 from lycosa.extract.quarry_loader import only_missions
 from lycosa.output.plain import printable
 from lycosa.serve import crawl_page, graph_page, home, list_page, page_detail, query_page, replay, work_page
+from lycosa.serve.agent_tools import AGENT_PATH, make_agent_application
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.collection_summaries import limited_time
 from lycosa.serve.mission_pages import MISSION_ROUTES, MissionFiles, Tab, mission_tabs, page_tabs
@@ -168,16 +169,20 @@ _MOST_FIELDS = 500
 _STATIC = Path(__file__).parent / "static"
 
 
-def make_application(settings: ServeSettings) -> Starlette:
-    """The application for a folder of collections."""
-    gate = PasswordGate(settings.password) if settings.password else None
-    server_state = ServerState(
+def make_server_state(settings: ServeSettings) -> ServerState:
+    """What all requests for a folder of collections share."""
+    return ServerState(
         settings=settings,
         folders=CollectionFolders(settings.folder),
-        gate=gate,
+        gate=PasswordGate(settings.password) if settings.password else None,
         tokens=TokenMaker(),
         navigation=NAVIGATION,
     )
+
+
+def make_application(settings: ServeSettings) -> Starlette:
+    """The application for a folder of collections."""
+    server_state = make_server_state(settings)
     routes: list[BaseRoute] = [
         Mount("/static/m", MissionFiles()),
         Mount("/static", StaticFiles(directory=_STATIC), name="static"),
@@ -187,6 +192,10 @@ def make_application(settings: ServeSettings) -> Starlette:
         if line.method == "GET" and line.has_twin:
             routes.append(Route(twin_path(line.path), _endpoint(line, server_state, as_json=True), methods=["GET"]))
 
+    agents = make_agent_application(server_state) if settings.agents else None
+    if agents is not None:
+        routes.append(Mount(AGENT_PATH, agents))
+
     async def show_missing(http_request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
         as_json = http_request.scope["path"].endswith(".json")
@@ -195,13 +204,14 @@ def make_application(settings: ServeSettings) -> Starlette:
 
     @asynccontextmanager
     async def live(_: Starlette) -> AsyncIterator[None]:
-        yield
+        async with agents.router.lifespan_context(agents) if agents is not None else nullcontext():
+            yield
         await anyio.to_thread.run_sync(server_state.indexing.close)
 
     app = Starlette(
         routes=routes,
         lifespan=live,
-        middleware=[Middleware(Guard, names=settings.names, gate=gate)],
+        middleware=[Middleware(Guard, names=settings.names, gate=server_state.gate)],
         exception_handlers={HTTPException: show_missing},
     )
     app.state.server_state = server_state

@@ -110,6 +110,11 @@ def pages_of(mission: str) -> Sequence[WebPage]:
         return ()
 
 
+def list_pages(mission: str) -> list[tuple[str, ViewFunction | ListDefinition]]:
+    """The pages of a mission that programs may read: their paths, and the list or the view that each is."""
+    return [(page.path, _load_view(page)) for page in pages_of(mission) if page.method == "GET" and page.has_twin]
+
+
 def package_of(page: WebPage) -> str:
     """The package in which a page's view stands, with its templates beside it."""
     return page.view.partition(":")[0].rpartition(".")[0]

@@ -56,6 +56,11 @@ def read_start(page: Page, most: int) -> Doc:
     return read(page.url, page.headers, first_bytes(page, most))
 
 
+def read_markdown(page: Page, *, whole: bool = False) -> str:
+    """A page as Markdown: its main content, or the `whole` of it."""
+    return read_start(page, _BODY_BYTES).text
+
+
 def find_problem(page: Page, most: int) -> str:
     """Why the first bytes of a page cannot be read; empty where they can."""
     stream = page.stream()

@@ -38,6 +38,7 @@ class ServeSettings(Struct, frozen=True):
     crawl_options: tuple[str, ...] = ()  # added to the command line of each crawl that the page starts
     tiles: str = ""  # address of map tiles, as "https://tiles.example/{z}/{x}/{y}.png"; empty: none are asked for
     secure: bool = False  # whether browsers reach it over TLS
+    agents: bool = False  # whether agents may ask at /mcp, by the Model Context Protocol
 
 
 def is_loopback(host: str) -> bool:
