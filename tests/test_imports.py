@@ -50,7 +50,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *GROUND, "archive", "config", "fetch", "frontier", "frontier.postgres", "frontier.sqlite",
         "judge.priority", "output", "parse",
     ),
-    "content": (*GROUND, "text"),
+    "content": (*GROUND, "parse", "text"),
     "wishes": (*GROUND, "collection", "fetch", "parse"),
     "derived": (*GROUND, "collection", "frontier.sqlite", "judge.admission", "text"),
     "graph": (*GROUND, "collection", "output"),

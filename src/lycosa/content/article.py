@@ -44,6 +44,7 @@ class Article(Struct):
     element: Element | None = None  # where the text stands
     left_out: tuple[Element, ...] = ()  # what stands there beside it
     is_list: bool = False  # the page leads to others, and says little itself
+    found: main_text.MainText | None = None  # its blocks
 
 
 def read_article(tree: Document, *, url: str = "", language: str = "", today: datetime.date | None = None) -> Article:
@@ -65,6 +66,7 @@ def read_article(tree: Document, *, url: str = "", language: str = "", today: da
         element=found.element,
         left_out=found.left_out,
         is_list=found.is_list and page.kind != "article",
+        found=found,
     )
 
 

@@ -9,19 +9,27 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from msgspec import Struct
-from turbohtml import Document, Element, Text
+from turbohtml import Document, Element
 
+from lycosa.content.page_blocks import (
+    AD,
+    AD_LABEL,
+    BESIDE,
+    NAME_START,
+    NAMED,
+    SHORT,
+    TEXT,
+    BlockBox,
+    BlockReader,
+    TextBlock,
+    joined,
+    names_of,
+)
 from lycosa.text.fold import fold
 
-#: Deeper elements count as text alone: nobody writes so deep, and Python's stack is finite.
-_MAX_DEPTH = 250
-_MAX_BLOCKS = 50_000
-_MAX_NAMES = 500
 #: A text of fewer characters is none.
 _LITTLE = 200
 #: A marked article has so much prose, and what is no part of it but a notice at most so much.
@@ -29,87 +37,15 @@ _LEAST_MARKED, _MOST_NOTICE = 60.0, 1000.0
 #: So many blocks before the text, at most, the heading of the page may stand.
 _LEAD_BLOCKS = 30
 
-_PHRASING = (
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rb ruby s samp small span"
-    " strike strong sub sup time tt u var wbr o:p st1:place amp-link"
-)
-_INLINE = frozenset(_PHRASING.split())
-_WITHOUT_PROSE = (
-    "script style title template head textarea noframes iframe select option button input nav svg math audio video"
-    " object embed canvas map rp rt dialog datalist progress meter menu"
-)
-_SILENT = frozenset(_WITHOUT_PROSE.split())
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "th"})
-#: Grades of an element: part of the text; beside it; beside it, and only taken for the text where there is no other.
-#: An element named as the text's own counts as part of it, and frees what stands around it.
-#: A counter is beside the text where it is short.
-_NAMED, _TEXT, _BESIDE, _FOREIGN, _COUNTER = -1, 0, 1, 2, 3
-_SHORT = 100
-_ASIDE_TAGS = {
-    "footer": _FOREIGN,
-    "aside": _FOREIGN,
-    "form": _BESIDE,
-    "figcaption": _BESIDE,
-    "figure": _BESIDE,
-    "noscript": _BESIDE,
-}
 _WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]")
 _ENDS = (".", "!", "?", "…", "。", "！", "？", "”", "»", '"', "’", ":", ";", "।", "؟", "）", ")")
-
-_START = r"(?:^|[\s_-])(?<!has-)(?<!has_)(?<!with-)(?<!no-)(?<!is-)(?<!not-)(?:"
-_END = r")(?=$|[\s_-])(?!-(?:grid|layout|enabled|visible|container-fluid|(?:xs|sm|md|lg|xl)\b))"
-#: Names of what stands beside a text, in class, id and role: what is never part of it …
-_APART = re.compile(
-    _START + r"nav|navi|navbar|navigation|submenu|breadcrumbs?|footer|page-?foot|bottom-?nav|sidebar|side-?bar|rail"
-    r"|comments?|comment-?list|commentlist|comment-?section|disqus\w*|respond|replies|kommentare?|comentarios"
-    r"|commentaires|related\w*|similar\w*|recommend\w*|more-?(?:stories|news|articles|from|on|like)|read-?(?:more|next|also|on)"
-    r"|see-?also|also-?read|up-?next|most-?(?:read|popular|viewed|shared)|popular|trending|teasers?"
-    r"|share|share-?\w*|sharing|social\w*|follow-?us|addthis\w*|sharedaddy|jp-relatedposts"
-    r"|newsletters?\w*|subscribe|subscription-?\w*|sign-?up|signin|login|log-?in|cookies?|cookie-?\w*|consent|gdpr"
-    r"|ads?|advert\w*|ad-?(?:slot|box|unit|container|wrapper|banner|block|space|zone)|adsense|adsbygoogle|outbrain\w*"
-    r"|taboola\w*|mgid|publi|publici(?:dad|dade|te)|pubblicita|werbung|anzeigen?|reklam[ae]"
-    r"|pagination|pager|paging|post-?navigation|author-?(?:bio|box|info|card)|about-?(?:the-)?author"
-    r"|copyright|contentinfo|complementary|search-?(?:form|box)|navbox|reflist|mw-editsection" + _END,
-    re.IGNORECASE,
-)
-#: … and what may be all the same, where it holds most of what the page says.
-_ASIDE = re.compile(
-    _START
-    + r"menu|foot|bottom|aside|latest|promo\w*|bookmarks?|subscri\w+|register|piano\w*|banner|sponsor\w*|widgets?"
-    r"|tags?|tag-?list|tag-?cloud|taglist|keywords|categories|topics|prev-?next|toolbar|tools|print\w*|modal|popup"
-    r"|overlay|tooltip|skip|bio|rating|votes?|poll|survey|quiz|disclaimer|legal|imprint|hidden|visually-?hidden"
-    r"|sr-only|images?|img|photo|picture|article-im(?:age|g)|screen-reader-text|offscreen|noprint"
-    r"|caption|figcaption|credit|photo-?credit|slideshow|gallery"
-    r"|carousel|slider|byline|dateline|timestamp|meta|metadata|post-?meta|entry-?meta|article-?meta|infobox|toc"
-    r"|table-of-contents|references|search|dialog|alert|notice" + _END,
-    re.IGNORECASE,
-)
-#: What counts visitors, and changes with each of them.
-_COUNTS = re.compile(
-    r"(?:^|\s)(?:\w{1,20}[-_]{1,2}){0,2}(?:(?:views?|hits?|visits?|reads?|likes?|votes?|shares?|reactions?|comments?)[-_]?"
-    r"(?:counts?|counter|num(?:ber)?|total)|(?:views|hits|visits|visitas|lecturas|aufrufe|vues|likes|counters?))(?=$|\s)",
-    re.IGNORECASE,
-)
-#: What an advertisement is labelled with.
-_AD = (
-    r"(?:advertis(?:e?ment|ing)s?|sponsored(?: content| post)?|paid content|promoted|anzeigen?|werbung|gesponsert"
-    r"|publicidade?|anuncios?|contenido patrocinado|patrocinado|publicit[ée]|sponsoris[ée]|pubblicità|annuncio"
-    r"|advertenties?|reclame|annons(?:er)?|annonser?|reklam[ae]?|mainos|reklama|реклама|διαφήμιση|iklan|quảng cáo|إعلان"
-    r"|广告|廣告|広告|광고|(?:story|article) continues (?:below|after)(?: (?:this )?advertisement)?)"
-)
-_LABEL = re.compile(rf"\W*(?:ads?|{_AD})\W*", re.IGNORECASE)
-_LABELLED = re.compile(rf"\W*(?:ads?|{_AD})\s?[:：|–—]\s?\S|[\[(]{_AD}[\])]|(?-i:{_AD.upper()})\s", re.IGNORECASE)
-_BEGUN = re.compile(rf"\W*(?:ads?|{_AD})\b", re.IGNORECASE)
+_LABELLED = re.compile(rf"\W*(?:ads?|{AD})\s?[:：|–—]\s?\S|[\[(]{AD}[\])]|(?-i:{AD.upper()})\s", re.IGNORECASE)
+_BEGUN = re.compile(rf"\W*(?:ads?|{AD})\b", re.IGNORECASE)
 _MOST_AD = 400
-#: Names that say the contrary: an element with one of them is never dropped for the others.
-_BODY = re.compile(
-    r"article-?_{0,2}-?(?:body|content|text|main)|(?:story|post|entry|news|page|main|body)-?_{0,2}-?(?:body|content|text)|articlebody|storybody"
-    r"|postcontent|entrytext|maincontent|\bbody-?copy\b|\bhentry\b",
-    re.IGNORECASE,
-)
 #: Names of what is told live, entry by entry, and what an entry is.
 _LIVE = re.compile(
-    _START + r"live-?(?:blog|ticker|text|feed|coverage|entr|posts?|updates?)|minuto-?a-?minuto)", re.IGNORECASE
+    NAME_START + r"live-?(?:blog|ticker|text|feed|coverage|entr|posts?|updates?)|minuto-?a-?minuto)", re.IGNORECASE
 )
 _ENTRIES = frozenset({"article", "div", "li", "section"})
 _LEAST_ENTRIES = 3
@@ -134,36 +70,6 @@ _BESIDE_VISITS = (
     " personen leser minuten heute fois personnes temps cette volte persone minuti keer k m la este пользователей 次"
 )
 _AROUND_COUNTS = frozenset(_BESIDE_VISITS.split())
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-
-
-class _Box(Struct):
-    """An element that holds blocks: its place in the tree and what its blocks weigh together."""
-
-    element: Element
-    parent: int
-    depth: int
-    first: int  # block
-    last: int = 0  # block after the last one
-    chars: int = 0
-    links: int = 0
-    prose: float = 0.0  # weight of the prose in it
-    weight: float = 0.0  # the same, less what speaks against it
-    direct: float = 0.0  # prose of the paragraphs directly in it
-    own: float = 0.0  # prose of the blocks directly in it, as Readability counts it
-    aside: int = 0  # the grade of the element, or the one of a box around it
-    end: int = 0  # box after the last one within it
-
-
-class _Block(Struct):
-    """A run of text between the edges of block elements."""
-
-    text: str
-    tag: str
-    box: int
-    links: int  # characters in links
-    weight: float = 0.0
-    is_beside: bool = False  # an advertisement, or a counter
 
 
 class MainText(NamedTuple):
@@ -173,103 +79,8 @@ class MainText(NamedTuple):
     element: Element | None
     left_out: tuple[Element, ...] = ()  # the elements within that are no part of the text
     is_list: bool = False  # a page of teasers or links
-
-
-class _Reader:
-    """Makes blocks and boxes of a tree."""
-
-    def __init__(self) -> None:
-        self.blocks: list[_Block] = []
-        self.boxes: list[_Box] = []
-        self._parts: list[str] = []
-        self._links = 0
-
-    def read(self, element: Element, parent: int = -1, depth: int = 0, *, aside: int = 0) -> None:
-        """Read a block element."""
-        here = len(self.boxes)
-        box = _Box(element, parent, depth, len(self.blocks), aside=aside)
-        self.boxes.append(box)
-        tag = element.tag
-        self._read_children(element, tag, here, depth, in_link=False)
-        self._flush(tag, here)
-        box.last, box.end = len(self.blocks), len(self.boxes)
-
-    def _read_children(self, element: Element, tag: str, here: int, depth: int, *, in_link: bool) -> None:
-        for child in element.children:
-            if isinstance(child, Text):
-                data = child.data
-                self._parts.append(data)
-                if in_link:
-                    self._links += len(data.strip())
-            elif isinstance(child, Element):
-                name = child.tag
-                if name in _SILENT:
-                    continue
-                if name == "br":
-                    self._flush(tag, here)
-                    continue
-                if depth > _MAX_DEPTH:
-                    self._parts.append(child.text)
-                    continue
-                if len(self.blocks) > _MAX_BLOCKS:
-                    return
-                aside = _find_aside(child, name)
-                if name in _INLINE and (aside <= _TEXT or name == "a" or len(child.text) < 100):
-                    if aside <= _TEXT or name == "a":
-                        self._read_children(child, tag, here, depth + 1, in_link=in_link or name == "a")
-                    continue
-                self._flush(tag, here)
-                before = len(self.blocks)
-                self.read(child, here, depth + 1, aside=aside)
-                if in_link:
-                    for block in self.blocks[before:]:
-                        block.links = len(block.text)
-
-    def _flush(self, tag: str, here: int) -> None:
-        if not self._parts:
-            return
-        text = " ".join("".join(self._parts).split())
-        if text:
-            self.blocks.append(_Block(text, tag, here, self._links))
-        self._parts.clear()
-        self._links = 0
-
-
-def _find_aside(element: Element, name: str) -> int:
-    """Whether an element is hidden, or named as something beside the text."""
-    attrs = element.attrs
-    if not attrs:
-        return _ASIDE_TAGS.get(name, _TEXT)
-    if name in _ASIDE_TAGS:
-        return _ASIDE_TAGS[name]
-    style = attrs.get("style")
-    if "hidden" in attrs or attrs.get("aria-hidden") == "true" or (style and _HIDDEN.search(_joined(style))):
-        return _BESIDE
-    if name in ("body", "main", "article"):
-        return _TEXT
-    if "aria-label" in attrs and _LABEL.fullmatch(_joined(attrs["aria-label"])[:_SHORT]):
-        return _FOREIGN
-    names = _names_of(attrs)
-    grade = _grade_names(names) if len(names) > 3 else _TEXT
-    return grade if grade != _COUNTER else _BESIDE if len(element.text) < _SHORT else _TEXT
-
-
-def _names_of(attrs: Mapping[str, str | list[str] | None]) -> str:
-    return f"{_joined(attrs.get('class'))} {_joined(attrs.get('id'))} {_joined(attrs.get('role'))}"[:_MAX_NAMES]
-
-
-@lru_cache(maxsize=1 << 15)
-def _grade_names(names: str) -> int:
-    """The grade of an element by its names; a page, and even more a site, repeats its few."""
-    if _BODY.search(names):
-        return _NAMED
-    if _APART.search(names):
-        return _FOREIGN
-    return _BESIDE if _ASIDE.search(names) else _COUNTER if _COUNTS.search(names) else _TEXT
-
-
-def _joined(value: str | list[str] | None) -> str:
-    return "" if value is None else value if isinstance(value, str) else " ".join(value)
+    places: tuple[int, ...] = ()  # of the blocks that are the text
+    page: BlockReader | None = None  # all blocks
 
 
 def read_main_text(tree: Document, *, is_live: bool = False) -> MainText:
@@ -277,7 +88,7 @@ def read_main_text(tree: Document, *, is_live: bool = False) -> MainText:
     body = tree.select_one("body") or tree.root
     if body is None:
         return MainText("", None)
-    reader = _Reader()
+    reader = BlockReader()
     reader.read(body)
     blocks, boxes = reader.blocks, reader.boxes
     if not blocks:
@@ -294,8 +105,8 @@ def read_main_text(tree: Document, *, is_live: bool = False) -> MainText:
         places = sorted({*places, *_clean(entries, blocks, boxes)})
         while not best <= entries < boxes[best].end:
             best = boxes[best].parent
-    kept = [*_find_lead(boxes[best].first, blocks, boxes), *(blocks[place].text for place in places)]
-    has_text = sum(map(len, kept)) >= _LITTLE
+    places = [*_find_lead(boxes[best].first, blocks, boxes), *places]
+    has_text = sum(len(blocks[place].text) for place in places) >= _LITTLE
     is_list = _is_list(series, best, has_text=has_text, blocks=blocks, boxes=boxes)
     if not has_text:
         # A list, a catalogue, a front page: whatever stands in its main part.
@@ -306,16 +117,22 @@ def read_main_text(tree: Document, *, is_live: bool = False) -> MainText:
             for place in range(box.first, box.last)
             if not boxes[blocks[place].box].aside and not blocks[place].is_beside
         ]
-        kept = [blocks[place].text for place in places]
-    return MainText("\n".join(kept), boxes[best].element, tuple(_find_left_out(best, places, boxes)), is_list)
+    return MainText(
+        "\n".join(blocks[place].text for place in places),
+        boxes[best].element,
+        tuple(_find_left_out(best, places, boxes)),
+        is_list,
+        tuple(places),
+        reader,
+    )
 
 
-def _find_series(boxes: list[_Box]) -> list[list[_Box]]:
+def _find_series(boxes: list[BlockBox]) -> list[list[BlockBox]]:
     """Boxes of one kind side by side, where there are several, none of them more than all the others."""
-    series: dict[tuple[int, str, str], list[_Box]] = {}
+    series: dict[tuple[int, str, str], list[BlockBox]] = {}
     for box in boxes:
         if box.element.tag in _ENTRIES and not box.aside and box.chars:
-            kind = _joined(box.element.attrs.get("class")).partition(" ")[0]
+            kind = joined(box.element.attrs.get("class")).partition(" ")[0]
             series.setdefault((box.parent, box.element.tag, kind), []).append(box)
     return [
         entries
@@ -324,7 +141,9 @@ def _find_series(boxes: list[_Box]) -> list[list[_Box]]:
     ]
 
 
-def _find_entries(series: list[list[_Box]], blocks: list[_Block], boxes: list[_Box], *, is_live: bool) -> int:
+def _find_entries(
+    series: list[list[BlockBox]], blocks: list[TextBlock], boxes: list[BlockBox], *, is_live: bool
+) -> int:
     """The box that holds the entries of a text told live, of which few begin with a link; else 0.
 
     The page says that it is such a text, the names around the entries do, or each of them begins with its time.
@@ -335,13 +154,15 @@ def _find_entries(series: list[list[_Box]], blocks: list[_Block], boxes: list[_B
         starts = [block for block in starts if 2 * block.links <= len(block.text)]
         timed = sum(_TIMED.match(block.text) is not None for block in starts)
         around = boxes[entries[0].parent]
-        names = f"{_names_of(entries[0].element.attrs)} {_names_of(around.element.attrs)}"
+        names = f"{names_of(entries[0].element.attrs)} {names_of(around.element.attrs)}"
         if len(starts) > len(entries) / 2 and (is_live or timed > 0.7 * len(entries) or _LIVE.search(names)):
             size[entries[0].parent] = sum(entry.chars for entry in entries)
     return max(size, key=size.__getitem__, default=0)
 
 
-def _is_list(series: list[list[_Box]], best: int, *, has_text: bool, blocks: list[_Block], boxes: list[_Box]) -> bool:
+def _is_list(
+    series: list[list[BlockBox]], best: int, *, has_text: bool, blocks: list[TextBlock], boxes: list[BlockBox]
+) -> bool:
     """Whether a page, and its text, is made of teasers of others, or has no text and is made of links."""
     shown = [block for block in blocks if not boxes[block.box].aside]
     total = sum(len(block.text) for block in shown)
@@ -359,7 +180,7 @@ def _is_list(series: list[list[_Box]], best: int, *, has_text: bool, blocks: lis
     return sum(box.chars for box in teasers) > 0.6 * total and inside > 0.6 * text.chars
 
 
-def _find_left_out(best: int, places: list[int], boxes: list[_Box]) -> Iterator[Element]:
+def _find_left_out(best: int, places: list[int], boxes: list[BlockBox]) -> Iterator[Element]:
     """The outermost elements of a box in which no block of the text stands."""
     at = best + 1
     while at < boxes[best].end:
@@ -371,7 +192,7 @@ def _find_left_out(best: int, places: list[int], boxes: list[_Box]) -> Iterator[
             at += 1
 
 
-def _judge_asides(blocks: list[_Block], boxes: list[_Box]) -> None:
+def _judge_asides(blocks: list[TextBlock], boxes: list[BlockBox]) -> None:
     """Pass what is aside on to the boxes within; a box that holds most of the prose is none, whatever its name."""
     prose = [0.0] * len(boxes)
     for block in blocks:
@@ -380,36 +201,36 @@ def _judge_asides(blocks: list[_Block], boxes: list[_Box]) -> None:
     total = sum(prose)
     for place in range(len(boxes) - 1, 0, -1):
         box = boxes[place]
-        if box.aside == _NAMED:
+        if box.aside == NAMED:
             at = box.parent
             while at > 0 and prose[place] > 0.25 * total:
-                boxes[at].aside = min(boxes[at].aside, _TEXT)
+                boxes[at].aside = min(boxes[at].aside, TEXT)
                 at = boxes[at].parent
-            box.aside = _TEXT
+            box.aside = TEXT
         if not box.aside:
             prose[box.parent] += prose[place]
     text = prose[0]
     for place, box in enumerate(boxes):
-        around = boxes[box.parent].aside if box.parent >= 0 else _TEXT
+        around = boxes[box.parent].aside if box.parent >= 0 else TEXT
         if around:
             box.aside = max(around, box.aside)
         if box.aside and (
-            prose[place] > 1.5 * text if box.aside == _BESIDE else text < 100 and prose[place] > 3 * text + 200
+            prose[place] > 1.5 * text if box.aside == BESIDE else text < 100 and prose[place] > 3 * text + 200
         ):
-            box.aside = _TEXT
+            box.aside = TEXT
             text += prose[place]
     for block in blocks:
         if boxes[block.box].aside:
             block.weight = 0.0
 
 
-def _judge_blocks(blocks: list[_Block], boxes: list[_Box]) -> None:
+def _judge_blocks(blocks: list[TextBlock], boxes: list[BlockBox]) -> None:
     """Leave out advertisements that have a label, with the small box that it begins, and lines that only count."""
     for place, block in enumerate(blocks):
         if len(block.text) > _MOST_AD:
             continue
         last = place + 1
-        if _LABEL.fullmatch(block.text):
+        if AD_LABEL.fullmatch(block.text):
             at = block.box
             while at > 0 and boxes[at].first == place and _is_small(blocks[place : boxes[at].last]):
                 last, at = max(last, boxes[at].last), boxes[at].parent
@@ -419,27 +240,27 @@ def _judge_blocks(blocks: list[_Block], boxes: list[_Box]) -> None:
             other.is_beside, other.weight = True, 0.0
 
 
-def _is_small(blocks: list[_Block]) -> bool:
+def _is_small(blocks: list[TextBlock]) -> bool:
     return sum(len(block.text) for block in blocks) < _MOST_AD and all(block.tag != "h1" for block in blocks)
 
 
-def _is_labelled(block: _Block, element: Element) -> bool:
+def _is_labelled(block: TextBlock, element: Element) -> bool:
     """Whether a block begins with a label: before a colon, in brackets, in capitals, or in an element of its own."""
     if _LABELLED.match(block.text):
         return True
     first = next((e for e in element.children if isinstance(e, Element)), None) if _BEGUN.match(block.text) else None
-    return first is not None and first.tag != "a" and _LABEL.fullmatch(first.text[:_SHORT]) is not None
+    return first is not None and first.tag != "a" and AD_LABEL.fullmatch(first.text[:SHORT]) is not None
 
 
-def _is_counter(block: _Block) -> bool:
+def _is_counter(block: TextBlock) -> bool:
     """Whether a block says nothing but a number of views, comments or the like."""
-    if len(block.text) > _SHORT or block.tag in _LISTED or _DIGIT.search(block.text) is None:
+    if len(block.text) > SHORT or block.tag in _LISTED or _DIGIT.search(block.text) is None:
         return False
     words = set(_WORD.findall(fold(block.text)))
     return not words.isdisjoint(_COUNTED) and words <= _COUNTED | _AROUND_COUNTS
 
 
-def _weigh(block: _Block) -> float:
+def _weigh(block: TextBlock) -> float:
     """Prose counts by its length; links and scraps count against."""
     text = block.text
     n = len(text)
@@ -456,7 +277,7 @@ def _weigh(block: _Block) -> float:
     return -15.0
 
 
-def _sum_up(blocks: list[_Block], boxes: list[_Box]) -> None:
+def _sum_up(blocks: list[TextBlock], boxes: list[BlockBox]) -> None:
     """Add the weight of each block to the boxes around it."""
     for block in blocks:
         box = boxes[block.box]
@@ -479,7 +300,7 @@ def _sum_up(blocks: list[_Block], boxes: list[_Box]) -> None:
             boxes[box.parent].weight += max(box.weight, -50.0) if box.prose else max(box.weight, -100.0)
 
 
-def _prefer_marked(best: int, blocks: list[_Block], boxes: list[_Box]) -> int:
+def _prefer_marked(best: int, blocks: list[TextBlock], boxes: list[BlockBox]) -> int:
     """The box with the main text within the one element that the page itself marks as its article, if there is prose.
 
     A notice above such an element, or an imprint below it, may be longer.
@@ -488,7 +309,7 @@ def _prefer_marked(best: int, blocks: list[_Block], boxes: list[_Box]) -> int:
         place
         for place, box in enumerate(boxes)
         if not box.aside
-        and (box.element.tag == "article" or "articleBody" in _joined(box.element.attrs.get("itemprop")))
+        and (box.element.tag == "article" or "articleBody" in joined(box.element.attrs.get("itemprop")))
     ]
     outer = [place for place in marked if not any(boxes[other].end > place > other for other in marked)]
     if len(outer) != 1 or outer[0] <= best < boxes[outer[0]].end:
@@ -502,7 +323,7 @@ def _prefer_marked(best: int, blocks: list[_Block], boxes: list[_Box]) -> int:
     return best
 
 
-def _choose(boxes: list[_Box], first: int, last: int) -> int:
+def _choose(boxes: list[BlockBox], first: int, last: int) -> int:
     """The box with the main text: the one with most prose of its own, widened while that adds enough.
 
     Only boxes with some prose of their own are worth widening for: teasers are many and short.
@@ -521,7 +342,7 @@ def _choose(boxes: list[_Box], first: int, last: int) -> int:
     return best
 
 
-def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[int]:
+def _clean(best: int, blocks: list[TextBlock], boxes: list[BlockBox]) -> list[int]:
     """The places of the blocks of a box, without what does not belong to the text."""
     top = boxes[best]
     kept: list[int] = []
@@ -542,7 +363,7 @@ def _clean(best: int, blocks: list[_Block], boxes: list[_Box]) -> list[int]:
     return kept
 
 
-def _find_lead(first: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]:
+def _find_lead(first: int, blocks: list[TextBlock], boxes: list[BlockBox]) -> list[int]:
     """The prose between the heading of the page and its text."""
     start = max(0, first - _LEAD_BLOCKS)
     headings = [
@@ -550,9 +371,9 @@ def _find_lead(first: int, blocks: list[_Block], boxes: list[_Box]) -> list[str]
     ]
     if not headings:
         return []
-    between = blocks[headings[-1] + 1 : first]
+    between = range(headings[-1] + 1, first)
     return [
-        block.text
-        for block in between
-        if block.weight > 60 or (block.tag == "h2" and len(block.text) > 60 and not block.links)
+        place
+        for place in between
+        if (block := blocks[place]).weight > 60 or (block.tag == "h2" and len(block.text) > 60 and not block.links)
     ]

@@ -1,0 +1,102 @@
+"""The content of any page: its blocks with their structure, as text, Markdown, HTML and JSON."""
+
+from __future__ import annotations
+
+import json
+
+from lycosa.content.page_content import MainContent, read_html_content
+
+PROSE = (
+    "The harbour of Oakham was closed on Monday, after a storm had torn three ships from their moorings.",
+    "Nobody was hurt, the harbour master said, but the repair of the long quay will take until the summer.",
+    "Fishermen have been asked to land their catch in Bramley, where the town has opened a second hall for them.",
+)
+
+
+def read(inner: str, head: str = "", *, with_places: bool = False) -> MainContent:
+    page = (
+        f"<!doctype html><html lang=en><head><title>Storm closes harbour</title>{head}</head>\n<body><nav>"
+        f"<a href=/>Home</a></nav>\n<article><h1>Storm closes harbour</h1>\n"
+        f"<p>{PROSE[0]}</p>\n<p>{PROSE[1]}</p>\n{inner}"
+        f"\n<p>{PROSE[2]}</p></article></body></html>"
+    )
+    return read_html_content(page.encode(), url="http://post.test/a/story", with_places=with_places)
+
+
+def kinds(page: MainContent) -> list[str]:
+    return [block.kind for block in page.blocks]
+
+
+def test_structure_is_kept() -> None:
+    """Lists with their levels, code with its lines and language, quotes, images with captions, in Markdown."""
+    page = read(
+        "<h2>What is <em>known</em></h2><ul><li>One<ul><li>Deep</li></ul></li><li>Two"
+        ' <a href="../b?x=(1)">b</a></li></ul>'
+        '<ol start=3><li>three<li>four</ol><pre><code class="language-python">def f():\n    return "`"\n</code></pre>'
+        "<blockquote><p>It was the worst night of my life, said the keeper.</p></blockquote>"
+        '<figure><img src=/quay.jpg alt="The quay"><figcaption>The quay on Monday</figcaption></figure>'
+        "<p>A <code>code</code> with <b>bold * star</b>.</p>"
+    )
+    for part in (
+        "## What is *known*",
+        "- One\n    - Deep\n- Two [b](http://post.test/b?x=%281%29)",
+        "3. three\n4. four",
+        '```python\ndef f():\n    return "`"\n```',
+        "> It was the worst night of my life, said the keeper.",
+        "![The quay](http://post.test/quay.jpg)\n\n*The quay on Monday*",
+        r"A `code` with **bold \* star**.",
+    ):
+        assert part in page.markdown, page.markdown
+    assert "Home" not in page.text
+    assert '    return "`"' in page.text
+    assert "[1]: http://post.test/b?x=%281%29" in page.write_markdown(links="numbered")
+    assert "http" not in page.write_markdown(links="none").replace("http://post.test/quay.jpg", "")
+
+
+def test_tables_keep_their_cells() -> None:
+    """A cell over several columns or rows stands once, in its place; a table of layout is none."""
+    page = read(
+        "<table><caption>Ships</caption><tr><th>Name<th colspan=2>Size</tr><tr><td rowspan=2>Anna|B<td>12<td>m</tr>"
+        "<tr><td>40<td>ft</tr></table><table role=presentation><tr><td><p>Only laid out.</p></td></tr></table>"
+    )
+    assert "Ships\n\n| Name | Size |  |\n| --- | --- | --- |\n| Anna\\|B | 12 | m |\n|  | 40 | ft |" in page.markdown
+    table = next(block for block in page.blocks if block.kind == "table")
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["Name", "Size"],
+        ["Anna|B", "12", "m"],
+        ["40", "ft"],
+    ]
+    assert '<td rowspan="2">Anna|B</td>' in page.html
+    assert "Only laid out." in page.text and kinds(page).count("table") == 1
+
+
+def test_formulas_are_tex() -> None:
+    """Of KaTeX, MathJax, MathML and delimiters, in the line and on their own."""
+    page = read(
+        '<p>So <span class="katex"><span class="katex-mathml"><math><mi>x</mi><annotation encoding="application/x-tex">'
+        'x^{2}</annotation></math></span><span class="katex-html" aria-hidden="true">x2</span></span> and '
+        '<span class="MathJax_Preview">y</span><script type="math/tex">y_1</script> and \\(a+b\\) and '
+        "<math><mfrac><mi>a</mi><msqrt><mi>α</mi></msqrt></mfrac></math> are small.</p>"
+        '<p><math display="block" alttext="E=mc^2"><mi>E</mi></math></p>'
+    )
+    assert r"So $x^{2}$ and $y_1$ and $a+b$ and $\frac{a}{\sqrt{\alpha}}$ are small." in page.markdown
+    assert "$$\nE=mc^2\n$$" in page.markdown and "formula" in kinds(page)
+
+
+def test_blocks_tell_their_places() -> None:
+    """Line and column in the source, where they are asked for."""
+    page = read("<pre>a\nb</pre>", with_places=True)
+    found = next(block for block in page.blocks if block.kind == "code")
+    assert (found.line, found.column, found.text) == (6, 1, "a\nb")
+    assert json.loads(json.dumps(page.as_dict()))["blocks"][-1]["text"] == PROSE[2]
+
+
+def test_hostile_pages_give_safe_html() -> None:
+    """No script, no address that runs one, no element but known ones; a page without an end ends."""
+    page = read(
+        '<p>See <a href="javascript:alert(1)">this</a> &lt;script&gt; <b onclick=x>bold</b></p><img src=x onerror=1>'
+    )
+    assert "javascript" not in page.html and "onclick" not in page.html and "<script" not in page.html
+    deep = read_html_content(b"<div>" * 20_000 + b"<li>" * 20_000, url="http://post.test/")
+    assert deep.text == "" and deep.markdown == ""
+    assert read_html_content(b"%PDF-1.7", url="http://post.test/x.pdf", headers={}).blocks == ()
