@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date, time
 from typing import Any
 
 from lycosa.config import mission_table
@@ -259,6 +260,11 @@ def to_toml(mission: Mission) -> str:
     return "\n".join(out) + "\n"
 
 
+def write_tables(values: Mapping[str, Any]) -> str:
+    """Tables of a file of another form as TOML; what stands in no table comes first."""
+    return "\n".join(_table((), values)[2:]).strip("\n") + "\n"
+
+
 def _table(path: tuple[str, ...], values: Mapping[str, Any], *, brackets: str = "[]") -> list[str]:
     """A table under its header, then those within it."""
     opening, closing = brackets[: len(brackets) // 2], brackets[len(brackets) // 2 :]
@@ -292,4 +298,6 @@ def inline(value: object) -> str:
         return f"[{', '.join(map(inline, value))}]"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{dotted((key,))} = {inline(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, date | time):
+        return value.isoformat()
     return repr(value)

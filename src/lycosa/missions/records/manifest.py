@@ -7,6 +7,7 @@ from pathlib import Path
 from lycosa.missions.manifest import CrawlOption, MissionManifest, SideDatabase, WebPage
 
 _VIEWS = "lycosa.missions.records.web.views"
+_FORMS = "lycosa.missions.records.web.reader_forms"
 _LISTS = "lycosa.missions.records.web.lists"
 
 MANIFEST = MissionManifest(
@@ -56,7 +57,7 @@ MANIFEST = MissionManifest(
         WebPage("", f"{_LISTS}:RECORDS", "Records", instead_of="records"),
         WebPage("stories", f"{_LISTS}:STORIES", "Stories"),
         WebPage("health", f"{_VIEWS}:show_health", "Health"),
-        WebPage("readers", f"{_VIEWS}:show_readers", "Readers"),
+        WebPage("readers", f"{_FORMS}:show_readers", "Readers"),
         WebPage("alerts", f"{_LISTS}:ALERTS", "Alerts"),
         WebPage("outbox", f"{_LISTS}:OUTBOX", "Outbox"),
         WebPage("record", f"{_VIEWS}:show_record"),
@@ -64,6 +65,13 @@ MANIFEST = MissionManifest(
         WebPage("digest", f"{_VIEWS}:show_digest"),
         WebPage("digest-frame", f"{_VIEWS}:send_digest", has_twin=False),
         WebPage("outbox", f"{_VIEWS}:change_messages", method="POST"),
+        WebPage("reader", f"{_FORMS}:show_reader"),
+        WebPage("reader", f"{_FORMS}:keep_reader", method="POST"),
+        WebPage("alert", f"{_FORMS}:show_alert"),
+        WebPage("alert", f"{_FORMS}:keep_alert", method="POST"),
+        WebPage("matches", f"{_FORMS}:show_matches"),
+        WebPage("mail-server", f"{_FORMS}:keep_mail_server", method="POST"),
+        WebPage("tell", f"{_FORMS}:tell_readers", method="POST"),
     ),
     page_histories="lycosa.missions.records.database.store:list_histories",
     side_databases=(

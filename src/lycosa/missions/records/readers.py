@@ -117,15 +117,23 @@ def _dotted(path: Place) -> str:
 def load_readers(path: str | Path) -> ReadersFile:
     """Read a readers file, or say what is wrong with it."""
     text, data = read_toml(path, what="a readers file")
-    file = ReadersFile(Path(path), text, data)
+    file = read_readers(Path(path), text, data)
+    if not file.readers and not data.get("alerts"):
+        raise UsageError(f"{path}: there is no reader; allowed: [[readers]] with name, mail, interests.")
+    return file
+
+
+def read_readers(path: Path, text: str, data: dict[str, Any]) -> ReadersFile:
+    """The readers file of a text and its tables, which may not have readers yet."""
+    file = ReadersFile(path, text, data)
     file.check_keys(data, _TABLES, ())
     file.mail = _read_settings(file, "mail", MailSettings)
+    if file.mail is not None and file.mail.password_file and (beside := path.parent / file.mail.password_file).exists():
+        file.mail = msgspec.structs.replace(file.mail, password_file=str(beside))
     file.webhooks = _read_settings(file, "webhooks", WebhookSettings) or WebhookSettings()
     tables = data.get("readers", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise file.wrong(("readers",), "allowed: one [[readers]] for each reader")
-    if not tables and not data.get("alerts"):
-        raise UsageError(f"{path}: there is no reader; allowed: [[readers]] with name, mail, interests.")
     if len(tables) > MAX_READERS:
         raise file.wrong(("readers",), f"there are {len(tables):,}; allowed: {MAX_READERS:,}")
     names: dict[str, int] = {}

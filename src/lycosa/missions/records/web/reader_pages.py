@@ -6,7 +6,6 @@ Which readers file a crawl was given is not kept: `readers.toml` in the collecti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -15,14 +14,14 @@ from lycosa.collection.collection import Collection
 from lycosa.errors import LycosaError, UsageError
 from lycosa.missions.records.alerts.settings import read_alerts
 from lycosa.missions.records.delivery import Outbox
-from lycosa.missions.records.readers import ReadersFile, load_readers
+from lycosa.missions.records.readers import ReadersFile, load_readers, read_readers, read_toml
 from lycosa.missions.records.reports.digest import DigestStore
 from lycosa.missions.records.reports.digest_output import gather_data
 from lycosa.missions.records.reports.report_file import load_report
 from lycosa.missions.records.web.current_store import changed_store, shown_store
+from lycosa.missions.records.web.edited_readers import NAME, find_readers, reader_places
 from lycosa.missions.web import WebRequest
 
-NAME = "readers.toml"
 #: Changes that the preview of a digest looks at, the newest ones.
 PREVIEWED = 1_000
 
@@ -66,23 +65,14 @@ class DigestPreview(Struct, frozen=True):
     looked_at: int  # so many of the newest changes, as there are more; 0: all
 
 
-def find_readers(collection: Collection) -> Path | None:
-    """The readers file of a collection, or None."""
-    return next((path for path in _places(collection) if path.is_file()), None)
-
-
-def _places(collection: Collection) -> tuple[Path, Path]:
-    return collection.path / NAME, collection.path.parent / NAME
-
-
 def list_readers(collection: Collection) -> ReaderList:
     """The readers of the file that is found, with what each got."""
     path = find_readers(collection)
-    places = tuple(str(place) for place in _places(collection))
+    places = tuple(map(str, reader_places(collection)))
     if path is None:
         return ReaderList("", places, (), (), "")
     try:
-        file = load_readers(path)
+        file = read_readers(path, *read_toml(path, what="a readers file"))
         alerts = tuple(alert.name for alert in read_alerts(file))
     except LycosaError as problem:
         return ReaderList(str(path), places, (), (), "", str(problem))

@@ -6,9 +6,7 @@ from starlette.responses import RedirectResponse, Response
 
 from lycosa.missions.records.web.health_page import report_health
 from lycosa.missions.records.web.reader_pages import (
-    ShownReader,
     change_outbox,
-    list_readers,
     preview_digest,
     write_digest,
 )
@@ -35,11 +33,6 @@ def show_health(request: WebRequest) -> View:
     query = request.query
     asked = (query.get("kind", ""), query.get("area", ""), query.get("field", ""))
     return View("health.html", report_health(request.collection, propose=asked if all(asked) else None))
-
-
-def show_readers(request: WebRequest) -> View:
-    """The readers of the readers file."""
-    return View("readers.html", list_readers(request.collection), rows="readers", row=ShownReader)
 
 
 def show_digest(request: WebRequest) -> View:
