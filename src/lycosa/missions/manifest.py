@@ -51,6 +51,9 @@ class CrawlOption(Struct, frozen=True):
     metavar: str = ""  # of its value; empty: it has none
     #: "package.module:function" of (value), which refuses a wrong one before the crawl begins.
     check: str = ""
+    #: "package.module:function" of (folder) -> the value with which the page crawls a collection on, as one decided
+    #: there; empty: without the option. One without `metavar` has any value.
+    kept: str = ""
 
 
 class WebPage(Struct, frozen=True):

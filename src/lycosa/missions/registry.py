@@ -88,6 +88,15 @@ def _check(name: str, found: Any, *, source: str) -> MissionManifest:
     return plugin if isinstance(plugin, MissionManifest) else read_plugin(plugin)
 
 
+def kept_options(folder: Path, missions: Iterable[str]) -> list[str]:
+    """The options with which the page goes on with the crawl of a collection, as one decided on missions' pages."""
+    found = []
+    for option in [each for name in missions if name in BUILT_IN for each in find(name).crawl_options if each.kept]:
+        if value := load_attribute(option.kept, what="option")(folder):
+            found.append(f"--{option.name}={value}" if option.metavar else f"--{option.name}")
+    return found
+
+
 def ours() -> list[MissionManifest]:
     """The missions of this package."""
     return [find(name) for name in BUILT_IN]

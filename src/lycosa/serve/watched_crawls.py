@@ -26,6 +26,7 @@ from lycosa.collection import database
 from lycosa.collection.status import running_crawl
 from lycosa.disk import free_bytes
 from lycosa.errors import CollectionError, DiskFull, UsageError
+from lycosa.missions.registry import kept_options
 from lycosa.model import STATE_NAMES, State
 from lycosa.serve.background_work import Started, interrupt, launch, read_end
 from lycosa.serve.collection_summaries import (
@@ -54,6 +55,8 @@ def start_crawl(
     """
     _refuse_second(folder)
     is_new = not folder.exists()
+    if not is_new:
+        options = [*options, *kept_options(folder, read_mission_table(folder).get("missions", []))]
     console = folder / CONSOLE
     try:
         console.parent.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,13 @@ MANIFEST = MissionManifest(
     },
     exports=("lycosa.missions.geo.export.writers",),
     report="lycosa.missions.geo.report:make_report",
-    crawl_options=(CrawlOption("check-services", "After each round, check the services that were found."),),
+    crawl_options=(
+        CrawlOption(
+            "check-services",
+            "After each round, check the services that were found.",
+            kept=f"{_WEB}.check_page:checked_after_rounds",
+        ),
+    ),
     after_round="lycosa.missions.geo.cli:check_after",
     pages=(
         WebPage("", f"{_WEB}.map_page:show_map", "Map"),
@@ -30,6 +36,7 @@ MANIFEST = MissionManifest(
         WebPage("service", f"{_WEB}.service_detail:show_service"),
         WebPage("layers", f"{_LISTS}:LAYER_LIST", "Layers"),
         WebPage("checks", f"{_LISTS}:CHECK_LIST", "Liveness"),
+        WebPage("checks", f"{_WEB}.check_page:check", method="POST"),
         WebPage("file", f"{_WEB}.map_page:send_file", has_twin=False),
     ),
     side_databases=(SideDatabase("checks.db", merge="lycosa.missions.geo.check.check_history:merge_rounds"),),

@@ -42,6 +42,7 @@ MANIFEST = MissionManifest(
             "After each round, tell readers what is new to them.",
             metavar="READERS.toml",
             check="lycosa.missions.records.reports.digest_output:check_readers",
+            kept="lycosa.missions.records.web.edited_readers:told_after_rounds",
         ),
     ),
     after_round="lycosa.missions.records.rounds:tell_readers",

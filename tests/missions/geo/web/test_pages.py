@@ -210,3 +210,16 @@ def test_a_box_is_a_path() -> None:
     assert map_drawing.draw_box((0, 0, 10, 5), "flat") == "M0.0000 -5.0000h10.0000v5.0000h-10.0000z"
     assert map_drawing.draw_box((176, -20, -178, -12), "flat").startswith("M176.0000 12.0000h6.0000v8.0000")
     assert "v" not in map_drawing.draw_box(map_drawing.WORLD, "mercator")
+
+
+def test_services_are_checked_by_a_button(client: ServeClient) -> None:
+    """Now, in the background, or after each round that the page starts; nothing else is done."""
+    place = "/c/bare/m/geo/checks"
+    assert client.post(place, {"action": "all"}, page=place).status == 400
+    for action, offered in (("rounds", "Do not check after each round"), ("never", "Check after each round")):
+        assert client.post(place, {"action": action}, page=place).status == 303
+        assert offered in client.get(place).text
+    answer = client.post(place, {"action": "now"}, page=place)
+    assert answer.status == 303 and answer.headers["location"] == "/c/bare/work/1"
+    (one,) = client.get("/c/bare/work.json").json["works"]
+    assert one["work"]["words"] == ["check-services"]

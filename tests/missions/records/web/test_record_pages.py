@@ -191,8 +191,9 @@ def test_where_readers_are_looked_for_is_told(client: ServeClient, served: Path)
     assert "readers.toml:2:" in client.get(f"{PRESS}/readers").text
     (served / "press" / "readers.toml").unlink()
     (served / "readers.toml").unlink()
-    page = client.get(f"{PRESS}/readers").text
-    assert str(served / "press" / "readers.toml") in page and str(served / "readers.toml") in page
+    twin = client.get(f"{PRESS}/readers.json").json
+    assert twin["places"] == [str(served / "press" / "readers.toml"), str(served / "readers.toml")]
+    assert "New reader" in client.get(f"{PRESS}/readers").text
     assert "There is no readers file" in client.get(f"{PRESS}/digest?reader=Ana").text
 
 

@@ -21,6 +21,7 @@ from lycosa.missions.geo.check import check_history
 from lycosa.missions.geo.check.check_history import CheckHistory, CheckRound
 from lycosa.missions.geo.inventory.inventory import Layer, ServiceEntry
 from lycosa.missions.geo.model import LayerItem
+from lycosa.missions.geo.web.check_page import checked_after_rounds
 from lycosa.missions.geo.web.known_services import CHECKS, SERVICES
 from lycosa.missions.web import NotFound, WebRequest, mark
 
@@ -273,7 +274,8 @@ def _open_rounds(folder: Path) -> Iterator[OpenTable]:
 
 def _tell_changes(request: WebRequest) -> Mapping[str, Any]:
     """What changed between the last two rounds."""
-    return {"changes": _read_rounds(request.folder, mark_files(request.folder, CHECKS))[1]}
+    changes = _read_rounds(request.folder, mark_files(request.folder, CHECKS))[1]
+    return {"changes": changes, "after_rounds": bool(checked_after_rounds(request.folder))}
 
 
 @lru_cache(maxsize=8)

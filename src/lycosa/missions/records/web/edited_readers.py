@@ -15,7 +15,8 @@ from lycosa.collection.collection import Collection
 from lycosa.config.toml import write_tables
 from lycosa.errors import CollectionError, UsageError
 from lycosa.missions.records.alerts.settings import Alert, read_alerts
-from lycosa.missions.records.readers import MAX_FILE, Reader, ReadersFile, read_readers, read_toml
+from lycosa.missions.records.readers import MAX_FILE, Reader, ReadersFile, load_readers, read_readers, read_toml
+from lycosa.missions.records.reports.digest_output import check_readers
 from lycosa.output.atomic_file import whole_file
 
 NAME = "readers.toml"
@@ -135,6 +136,19 @@ def refuse_strange_readers(file: ReadersFile) -> None:
     for name in named:
         if name and Path(os.path.realpath(name)).parent != Path(os.path.realpath(here)):
             raise UsageError(f"{file.path}: {name} is not beside it; from a page, allowed: a file in the same folder.")
+
+
+def told_after_rounds(folder: Path) -> str:
+    """The readers file by which the page's crawls tell readers: that of the collection; empty where it cannot be."""
+    path = folder / NAME
+    if not path.is_file() or path.is_symlink():
+        return ""
+    try:
+        refuse_strange_readers(load_readers(path))
+        check_readers(str(path))
+    except UsageError:  # which the page of the readers tells
+        return ""
+    return str(path)
 
 
 def _report_files(readers: Iterable[Reader]) -> list[str]:

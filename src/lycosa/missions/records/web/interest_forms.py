@@ -26,7 +26,7 @@ _TRIED_S = 2.0
 _SHOWN = 8
 _LISTS = ("terms", "field", "is", "kind", "host", "without")
 _PLAIN = {"name", "terms", "pattern", "field", "is", "at_least", "at_most", "kind", "host", "weight", "not"}
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
 MOST_INTERESTS = 40
 
 
@@ -106,9 +106,9 @@ def read_table(form: QueryValues, prefix: str = "") -> dict[str, Any]:
 
 
 def _as_bound(text: str) -> str | int | float:
-    text = text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
     if not _NUMBER.fullmatch(text):
         return text
+    text = text.replace(",", ".")
     return float(text) if "." in text else int(text)
 
 

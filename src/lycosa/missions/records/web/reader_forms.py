@@ -25,6 +25,7 @@ from lycosa.missions.records.web.edited_readers import (
     drop_empty,
     refuse_strange_readers,
     split_list,
+    told_after_rounds,
 )
 from lycosa.missions.records.web.interest_forms import (
     MOST_INTERESTS,
@@ -170,6 +171,8 @@ def keep_reader(request: WebRequest) -> View | Response:
 
 def _read_reader(form: QueryValues, before: dict[str, Any]) -> dict[str, Any]:
     table: dict[str, Any] = {key: form.get(key, "").strip() for key in ("name", "mail", "group", "report")}
+    if table["report"] not in ("", "digest", "none", before.get("report")):
+        raise UsageError(f"report is {table['report'][:60]!r}; allowed: digest, none.")
     if limit := form.get("limit", "").strip():
         table["limit"] = int(limit) if limit.isdecimal() and len(limit) < 9 else limit
     if since := form.get("since", "").strip():
@@ -252,6 +255,7 @@ class ReadersPage(ReaderList, frozen=True, kw_only=True):
     has_comments: bool = False
     tested: str = ""  # of a test mail: "sent", or why not
     can_edit: bool = True
+    is_told: bool = False  # whether crawls of the page tell readers by it
 
 
 def show_readers(request: WebRequest, *, problem: str = "", tested: str = "") -> View:
@@ -267,7 +271,7 @@ def show_readers(request: WebRequest, *, problem: str = "", tested: str = "") ->
         }
     except UsageError:  # which the list tells
         more = {"mail": MailForm(), "can_edit": False}
-    page = ReadersPage(**found, **more, tested=tested)
+    page = ReadersPage(**found, **more, tested=tested, is_told=bool(told_after_rounds(request.folder)))
     return View("readers.html", page, 422 if problem else 200, rows="readers", row=ShownReader)
 
 
