@@ -72,6 +72,11 @@ def install(env: Path, root: Path, *, kind: str) -> bool:
     return done
 
 
+def measure(env: Path) -> int:
+    """The bytes of an environment."""
+    return sum(path.lstat().st_size for path in env.rglob("*"))
+
+
 def main(root: Path, env: Path, kind: str, stamp: str) -> int:
     marker = env / f"lycosa-{kind}"
     env.parent.mkdir(parents=True, exist_ok=True)
@@ -91,6 +96,8 @@ def main(root: Path, env: Path, kind: str, stamp: str) -> int:
         if not install(env, root, kind=kind):
             tell("could not install what it needs; is the package index reachable? Running it again continues.")
             return 1
+        if kind not in ("run", "dev"):
+            tell(f"installed; {env} now has {measure(env) >> 20} MB")
         marker.write_text(stamp)
     return 0
 

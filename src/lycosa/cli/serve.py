@@ -49,6 +49,7 @@ def serve(
     lycosa serve ~/collections --port 9000
     lycosa serve --host 0.0.0.0 --password-file ~/.lycosa-password
     """
+    need("numpy", extra="serve", what="lycosa serve")
     from lycosa.serve import passwords
     from lycosa.serve.server_state import ServeSettings, check_tiles
 
@@ -115,13 +116,14 @@ def mcp(folder: str, hosts: tuple[str, ...], limit: int) -> None:
     lycosa mcp ~/collections
     lycosa mcp ~/collections --may-crawl '*.example.org' --limit 200
     """
+    need("mcp", extra="mcp", what="lycosa mcp")
+    need("numpy", extra="serve", what="lycosa mcp")
     import anyio
 
     from lycosa.serve.agent_tools import AgentTools, CrawlLeave, make_server
     from lycosa.serve.application import make_server_state
     from lycosa.serve.server_state import ServeSettings
 
-    need("mcp", extra="mcp", what="lycosa mcp")
     state = make_server_state(ServeSettings(folder=_find_folder(folder)))
     leave = CrawlLeave(tuple(host.lower() for host in hosts), limit) if hosts else None
     try:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lycosa.errors import CollectionError, UsageError
+from lycosa.extras import need
 from lycosa.graph.properties import NodeTable, PropertyGraph, RelationTable
 from lycosa.process.limits import Limits
 
@@ -94,11 +95,15 @@ def _without_ids(value: Any) -> Any:
     return [_without_ids(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+def install() -> None:
+    """See that the engine is here, before a process of its own has its limits."""
+    need("ladybug", extra="cypher", what="Cypher")
+
+
 def _load() -> Any:
-    try:
-        import ladybug
-    except ImportError:
-        raise UsageError("Cypher needs the package ladybug: pip install ladybug.") from None
+    install()
+    import ladybug
+
     return ladybug
 
 

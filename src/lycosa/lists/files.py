@@ -13,7 +13,6 @@ from urllib.parse import quote
 from msgspec import Struct, json, structs
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from lycosa.output.parquet import write_parquet
 from lycosa.output.table import distinct_names, write
 
 FILE_TYPES = {
@@ -31,6 +30,8 @@ def send_rows(rows: Iterable[Sequence[Any]], columns: Sequence[str], ending: str
         handle, path = tempfile.mkstemp(prefix="lycosa-", suffix=".parquet")
         with os.fdopen(handle, "wb") as out:
             try:
+                from lycosa.output.parquet import write_parquet
+
                 write_parquet(rows, distinct_names(columns), out)
             except BaseException:
                 os.unlink(path)

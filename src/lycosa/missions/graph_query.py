@@ -25,6 +25,7 @@ def ask_graph(
     folder: str, statement: str, *, seconds: float = 0.0
 ) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
     """The columns and rows of a statement; more than `seconds` end it (0: any time), without those for the graph."""
+    cypher.install()
     limits = replace(cypher.LIMITS, timeout_s=seconds)
     return apart.query(find, GraphQuery(folder, statement), limits, prepare=open_graph)
 

@@ -15,8 +15,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
 import msgspec
-from arro3.core import Array, DataType, Field, RecordBatch, RecordBatchReader, Schema, list_array
-from arro3.io import write_parquet as write_stream
+
+from lycosa.extras import need
+
+need("arro3", extra="parquet", what="Parquet")
+
+from arro3.core import Array, DataType, Field, RecordBatch, RecordBatchReader, Schema, list_array  # noqa: E402
+from arro3.io import write_parquet as write_stream  # noqa: E402
 
 #: Rows of a group, and about as many bytes of text in it.
 GROUP_ROWS = 16_384

@@ -30,7 +30,7 @@ from lycosa.serve.graph_data import MOST_NODES, GraphEdge, GraphNode, GraphPart,
 from lycosa.serve.graph_page import has_own_graph
 from lycosa.serve.page_request import PageRequest, View
 from lycosa.serve.translations import mark
-from lycosa.text import sparql, thesaurus_library
+from lycosa.text import skos, sparql, thesaurus_library
 
 #: The languages, and what a query in them may take.
 LIMITS = {"sql": Limits(memory_bytes=3 << 30), "cypher": cypher.LIMITS, "sparql": sparql.LIMITS}
@@ -69,6 +69,8 @@ Ask = Callable[[], Iterator[Sequence[Any]]]
 
 def run_query(task: QueryTask) -> QueryAnswer:
     """Ask a query in a process of its own; UsageError says what is wrong with it."""
+    if task.language != "sql":
+        (cypher if task.language == "cypher" else skos).install()
     if not _AT_ONCE.acquire(timeout=_PATIENCE_S):
         raise UsageError("Other queries are running: try it again when they have ended.")
     grace_s = _GRACE_S if task.language == "sql" else 0.0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from lycosa.errors import UsageError
+from lycosa.extras import need
 from lycosa.text.terms import primary
 from lycosa.text.thesaurus import Concept, Group, Vocabulary
 
@@ -28,6 +29,12 @@ RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 DCT = "http://purl.org/dc/terms/"
 DC = "http://purl.org/dc/elements/1.1/"
 GEMET = "http://www.eionet.europa.eu/gemet/2004/06/gemet-schema.rdf#"
+
+
+def install() -> None:
+    """See that the store of statements is here, before a process of its own has its limits."""
+    need("pyoxigraph", extra="rdf", what="A thesaurus")
+
 
 #: Bytes of a file and statements of all: AGROVOC, the largest thesaurus in common use, has 10 million.
 MAX_BYTES = 2 << 30

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from lycosa.errors import LycosaError, UsageError
 from lycosa.process import apart
 from lycosa.process.limits import Limits
-from lycosa.text import thesaurus_library
+from lycosa.text import skos, thesaurus_library
 from lycosa.text.skos import DC, DCT, GEMET, RDF, RDFS, SKOS, XL
 
 Value = str | int | float | bool | None
@@ -59,6 +59,7 @@ class SparqlQuery(Struct, frozen=True):
 def select_rows(thesaurus: str, query: str, *, seconds: float = 0.0) -> SparqlResult:
     """Run one query over the thesaurus of a name; more than `seconds` (0: any time) end it with an error."""
     check_query(query)
+    skos.install()
     limits = replace(LIMITS, timeout_s=seconds)
     return SparqlResult(*apart.query(answer, SparqlQuery(thesaurus, query), limits, prepare=load_statements))
 

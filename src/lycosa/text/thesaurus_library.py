@@ -64,6 +64,7 @@ def compile_files(
     files: Sequence[Path], *, name: str, languages: Sequence[str] = (), tell: Callable[[str], None] = lambda text: None
 ) -> bytes:
     """Compile SKOS files that belong together."""
+    skos.install()
     import pyoxigraph as ox
 
     store = ox.Store()

@@ -18,11 +18,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from rapidfuzz import fuzz
 
 from lycosa import urls
 from lycosa.errors import UsageError
 from lycosa.missions.documents.names import same_person
+from lycosa.missions.documents.text_similarity import fuzz
 from lycosa.output.plain import counted, printable
 from lycosa.output.table import write
 from lycosa.text.fold import fold_words

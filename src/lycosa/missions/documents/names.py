@@ -16,9 +16,8 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from rapidfuzz.distance import OSA
-
 from lycosa import urls
+from lycosa.missions.documents.text_similarity import OSA
 from lycosa.text.fold import fold_words, spell_out
 
 #: Tables of words, by name.

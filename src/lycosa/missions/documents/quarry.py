@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from lycosa.missions.documents import text_similarity as text_similarity  # the extra, before processes have limits
 from lycosa.missions.documents.formats import format_by_suffix, format_of
 from lycosa.model import Link, Record
 from lycosa.parse import Doc

@@ -14,7 +14,6 @@ from collections.abc import Container, Iterable, Iterator
 from urllib.parse import unquote
 
 from msgspec.structs import replace
-from rapidfuzz import fuzz
 
 from lycosa.missions.documents.evidence.directory import SAME, Directory, Entry, Mention
 from lycosa.missions.documents.evidence.labels import (
@@ -53,6 +52,7 @@ from lycosa.missions.documents.names import (
     surname_keys,
 )
 from lycosa.missions.documents.settings import DocumentSettings
+from lycosa.missions.documents.text_similarity import fuzz
 from lycosa.text.fold import fold_words
 
 #: Kinds that teachers of a course write for it.

@@ -6,7 +6,6 @@ import re
 from typing import NamedTuple
 
 from msgspec import structs
-from rapidfuzz import fuzz
 
 from lycosa.missions.documents.front_page.header import join_groups, read_cover, read_details, read_header
 from lycosa.missions.documents.front_page.kinds import identify_language, recognise_kind
@@ -33,6 +32,7 @@ from lycosa.missions.documents.names import fits_address, share_addresses
 from lycosa.missions.documents.reading.emails import find_emails
 from lycosa.missions.documents.reading.layout import RAISED, Layout, Line, plain
 from lycosa.missions.documents.reading.reading import read_layout
+from lycosa.missions.documents.text_similarity import fuzz
 from lycosa.text.fold import fold
 
 HEAD_CHARS = 20_000

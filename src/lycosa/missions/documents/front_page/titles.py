@@ -8,7 +8,6 @@ from collections import Counter
 from typing import NamedTuple
 
 from msgspec import Struct
-from rapidfuzz import fuzz
 
 from lycosa.missions.documents.front_page.names import name_score, role_of, split_names
 from lycosa.missions.documents.front_page.vocabulary import (
@@ -21,6 +20,7 @@ from lycosa.missions.documents.front_page.vocabulary import (
     table_pattern,
 )
 from lycosa.missions.documents.reading.layout import Layout, Line, join_lines, plain
+from lycosa.missions.documents.text_similarity import fuzz
 from lycosa.text.fold import fold
 
 _FURNITURE = table_pattern("furniture")

@@ -19,7 +19,6 @@ from lycosa import urls
 from lycosa.clock import iso_time
 from lycosa.missions.records.corpus.options import CorpusForm
 from lycosa.missions.records.corpus.scratch import CorpusDocument
-from lycosa.output.parquet import write_parquet
 from lycosa.version import __version__
 
 COLUMNS = ("url", "host", "title", "authors", "date", "language", "fetched", "digest", "licence", "words", "text")
@@ -40,6 +39,8 @@ _MARKED = re.compile(r"^(\s*)([#>*+|=`~-]|\d+[.)]\s)")
 def write_documents(documents: Iterable[CorpusDocument], out: BinaryIO, form: CorpusForm) -> int:
     """Write the documents of one file, and return how many there were."""
     if form == "parquet":
+        from lycosa.output.parquet import write_parquet
+
         return write_parquet(([*_values(each).values()] for each in documents), COLUMNS, out)
     count = 0
     for document in documents:
