@@ -52,7 +52,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "content": (*GROUND, "parse", "text"),
     "wishes": (*GROUND, "collection", "fetch", "parse"),
-    "derived": (*GROUND, "collection", "frontier.sqlite", "judge.admission", "text"),
+    "derived": (*GROUND, "archive", "collection", "frontier.sqlite", "judge.admission", "text"),
     "graph": (*GROUND, "collection", "output"),
     "extract": (
         *GROUND, "archive", "collection", "config", "fetch", "frontier.sqlite", "output", "parse", "quarry",
@@ -65,7 +65,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "frontier", "judge.admission", "judge.priority", "parse", "quarry", "render",
     ),
     "repair": (
-        *GROUND, "archive", "collection", "config", "intake", "politeness", "fetch", "frontier",
+        *GROUND, "archive", "collection", "config", "derived", "intake", "politeness", "fetch", "frontier",
         "frontier.postgres", "frontier.sqlite", "judge.admission", "judge.priority", "output", "parse", "render",
     ),
     "explain": (

@@ -68,6 +68,7 @@ RULES = {
         "limits.host_urls addresses of the host were fetched, and too little quarry was found there to go on",
         "raise limits.host_urls or limits.host_urls_growth",
     ),
+    "forgotten": Reason("it was removed with lycosa forget, and is not fetched or taken in again"),
     "log-out": Reason("the link would end the session that lycosa logged in for"),
     "nofollow": Reason(
         "every page that links to it asks not to be followed (nofollow)", 'set fetch.nofollow = "ignore"'

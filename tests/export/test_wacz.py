@@ -14,7 +14,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.errors import CollectionError, UsageError
-from lycosa.export.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, surt_of, write_wacz
+from lycosa.archive.surt import surt_of
+from lycosa.export.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.model import Answer, Target
 
 ABOUT = WaczAbout(title="Spiders", software="lycosa/0.1", description="All of *them*", main_url="https://example.org/")

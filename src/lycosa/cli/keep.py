@@ -15,6 +15,7 @@ from lycosa.missions import registry
 from lycosa.output.destination import check_ending
 
 if TYPE_CHECKING:
+    from lycosa.repair.importing import ImportReport
     from lycosa.repair.merge import MergeReport
     from lycosa.repair.recovery import Health
 
@@ -38,7 +39,7 @@ def verify(collection: str, repair: bool, form: str) -> int:
 
     pin_to_copy(Path(collection))
     health = verify_collection(Path(collection), repair=repair)
-    _print_report(health, form)
+    print_report(health, form)
     return 1 if health.problems else 0
 
 
@@ -70,10 +71,11 @@ def merge(collections: tuple[str, ...], into: str | None, copy: bool, form: str)
     report = merge_collections(
         folders, into=Path(into) if into else None, copy=copy, beside=registry.merge_side_databases
     )
-    _print_report(report, form)
+    print_report(report, form)
 
 
-def _print_report(report: Health | MergeReport, form: str) -> None:
+def print_report(report: Health | ImportReport | MergeReport, form: str) -> None:
+    """Write a report for people, or as a line of JSON."""
     import msgspec
 
     from lycosa.output.plain import printable

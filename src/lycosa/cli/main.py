@@ -69,6 +69,7 @@ GROUPS = (
         "Keep in order",
         "docs/reliability.md",
         {
+            "import": "lycosa.cli.take_in:take_in",
             "verify": "lycosa.cli.keep:verify",
             "merge": "lycosa.cli.keep:merge",
             "copy": "lycosa.cli.keep:copy",

@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import tempfile
 import time
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa import urls
+from lycosa.archive.packages import BAD_ZIP, ENDINGS, PACKAGE, ArchivePackage
 from lycosa.archive.reader import iter_records
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.collection.collection import Collection
@@ -41,7 +42,6 @@ from lycosa.version import __version__
 
 #: Hosts that cannot exist (RFC 2606): files have addresses below them, so that links between files lead to files.
 FOLDER_HOST, ZIP_HOST = "folder.invalid", "zip.invalid"
-_ARCHIVES = (".warc", ".warc.gz", ".arc", ".arc.gz")
 #: What a suffix announces; of other files the content tells alone.
 _XML = ("xml", "xsd", "xsl", "xslt", "rng", "sch", "nvdl", "rdf", "owl", "wsdl", "svg", "rss", "atom", "gml", "kml")
 _TYPES = {"html": "text/html", "htm": "text/html", "xhtml": "application/xhtml+xml", "txt": "text/plain"}
@@ -50,7 +50,6 @@ _NAMED = 3  # files that are named of each reason
 _MAX_DEPTH = 64
 #: Below this the growth of a zip file tells nothing.
 _GROWTH_BYTES = 4 << 20
-_BAD_ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError, RuntimeError)
 
 
 class ImportLimits(Struct, frozen=True):
@@ -83,11 +82,15 @@ class FileSource:
         *,
         only: Sequence[str] = (),
         hosts: bool = False,
+        base: str = "",
     ) -> None:
-        """`only`: patterns of the names that are wanted; `hosts`: the folders at the top are hosts."""
+        """`only`: patterns of the names that are wanted; `hosts`: the folders at the top are hosts; `base`: the address
+        that names are below.
+        """
         self.path = path
         self._only = only
         self._hosts = hosts
+        self._base = base
         self._limits = limits
         self._left_out: dict[str, list[str]] = {}
         self._counts: dict[str, int] = {}
@@ -100,11 +103,14 @@ class FileSource:
             return self._read_folder
         if not path.is_file():
             raise UsageError(f"{path} is no collection, folder, zip file or WARC file.")
-        if path.name.lower().endswith(_ARCHIVES):
-            return self._read_records
+        if path.name.lower().endswith(ENDINGS):
+            return lambda: self._read_records(path)
+        if path.name.lower().endswith(PACKAGE):
+            return self._read_package
         if zipfile.is_zipfile(path):
             return self._read_zip
-        raise UsageError(f"{path} cannot be imported; allowed: a folder, a zip file, a file {', '.join(_ARCHIVES)}.")
+        allowed = ", ".join((*ENDINGS, PACKAGE))
+        raise UsageError(f"{path} cannot be imported; allowed: a folder, a zip file, a file {allowed}.")
 
     def __iter__(self) -> Iterator[SourceFile]:
         for file in self._read():
@@ -191,7 +197,8 @@ class FileSource:
             return None
         if self._hosts and "/" in name:
             host, _, name = name.partition("/")
-        url = urls.normalise(f"http://{host}/{quote(name.encode('utf-8', 'surrogateescape'))}")
+        base = self._base or f"http://{host}/"
+        url = urls.normalise(base + quote(name.encode("utf-8", "surrogateescape")))
         if url is None:
             self._leave_out(ascii(name), "no address can hold the name")
             return None
@@ -203,7 +210,7 @@ class FileSource:
         room = max(_GROWTH_BYTES, os.path.getsize(self.path) * self._limits.growth)
         try:
             archive = zipfile.ZipFile(self.path)
-        except _BAD_ZIP as error:
+        except BAD_ZIP as error:
             self._leave_out(self.path.name, f"cannot be opened ({error})")
             return
         with archive:
@@ -219,7 +226,7 @@ class FileSource:
                 try:
                     with archive.open(info) as member:
                         body = member.read(min(self._limits.file_bytes, max(0, room)) + 1)
-                except _BAD_ZIP as error:
+                except BAD_ZIP as error:
                     self._leave_out(name, f"cannot be unpacked ({error})")
                     continue
                 room -= len(body)
@@ -231,9 +238,20 @@ class FileSource:
 
     # Archive files of others
 
-    def _read_records(self) -> Iterator[SourceFile]:
+    def _read_package(self) -> Iterator[SourceFile]:
+        package = ArchivePackage(self.path)
+        with closing(package):
+            for name in package.members():
+                with tempfile.NamedTemporaryFile(suffix=".warc.gz" if name.endswith(".gz") else ".warc") as file:
+                    if problem := package.unpack(name, file):
+                        self._leave_out(name, problem)
+                    yield from self._read_records(Path(file.name))
+        if package.problem:
+            self._leave_out(self.path.name, package.problem)
+
+    def _read_records(self, path: Path) -> Iterator[SourceFile]:
         limit = self._limits.file_bytes
-        for record in iter_records(self.path, limit=limit + 1):
+        for record in iter_records(path, limit=limit + 1):
             if record.kind == "unreadable" or not record.is_whole:
                 self._leave_out(record.url or f"at byte {record.offset:,}", "the record cannot be read")
                 continue
@@ -296,7 +314,7 @@ def is_collection(path: Path) -> bool:
 def name_collection(source: Path) -> Path:
     """Where a source is imported to, if nobody says where: a folder of its name, in the current one."""
     name = source.resolve().name
-    for ending in (".gz", ".warc", ".arc", ".zip"):
+    for ending in (".gz", ".warc", ".arc", ".wacz", ".zip"):
         name = name[: -len(ending)] if name.lower().endswith(ending) and len(name) > len(ending) else name
     return Path(f"{name or 'root'}{_ENDING}")
 

@@ -1,4 +1,4 @@
-"""Foreign archives: the documents in archive files of any tool (WARC, ARC; gzipped or plain), ready to be extracted.
+"""Foreign archives: the documents in archive files of any tool (WARC, ARC, WACZ), ready to be extracted.
 
 Only the heads of the records are looked at here; the workers read the documents themselves.
 """
@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TextIO
+from typing import IO, TextIO
 
 import msgspec
 from isal import igzip
 from msgspec import Raw, Struct
 
+from lycosa.archive.packages import ANYWAY_BYTES, GROWTH, PACKAGE, ArchivePackage
 from lycosa.archive.reader import StoredAnswer, iter_records
 from lycosa.clock import iso_time
 from lycosa.errors import UsageError
@@ -28,8 +29,6 @@ from lycosa.frontier.sqlite.extraction_store import ForeignDocument, Label
 from lycosa.output.plain import counted
 
 _HEAD_BYTES = 64 * 1024
-#: A file gzipped as a whole is unpacked to disk, unless it grows like a bomb.
-_GROWTH, _ANYWAY_BYTES = 200, 1 << 30
 _AHEAD = 20_000  # results that wait for one before them, so that the order stays that of the files
 
 
@@ -54,7 +53,30 @@ class ForeignDocuments:
 
     def __iter__(self) -> Iterator[tuple[ForeignDocument, str]]:
         for path in self._paths:
-            yield from self._read(os.path.abspath(path), path)
+            if path.lower().endswith(PACKAGE):
+                yield from self._read_package(os.path.abspath(path), path)
+            else:
+                yield from self._read(os.path.abspath(path), path)
+
+    def _read_package(self, path: str, name: str) -> Iterator[tuple[ForeignDocument, str]]:
+        """The documents of a WACZ; where each stands is written as the WACZ, # and the archive file in it."""
+        package = ArchivePackage(path)
+        self._unpacked.callback(package.close)
+        names = list(package.members())
+        problem = package.problem or ("" if names else "it holds no archive file")
+        for member in names:
+            file = self._unpacked.enter_context(self._temporary(member))
+            problem = package.unpack(member, file) or problem
+            for document, source in self._read(file.name, f"{name}#{member}"):
+                yield msgspec.structs.replace(document, warc=f"{path}#{member}"), source
+        if problem:
+            self.notes.append(f"{name} was not read whole: {problem}.")
+            self.unread += 1
+
+    @staticmethod
+    def _temporary(name: str) -> IO[bytes]:
+        ending = ".gz" if name.lower().endswith(".gz") else ""
+        return tempfile.NamedTemporaryFile(prefix="lycosa-", suffix=f".warc{ending}")
 
     def _read(self, path: str, name: str) -> Iterator[tuple[ForeignDocument, str]]:
         source, documents, broken = path, 0, 0
@@ -78,14 +100,14 @@ class ForeignDocuments:
             self.notes.append(f"{name} holds no document.")
 
     def _unpack(self, path: str, name: str) -> str | None:
-        limit = os.path.getsize(path) * _GROWTH + _ANYWAY_BYTES
-        file = self._unpacked.enter_context(tempfile.NamedTemporaryFile(prefix="lycosa-", suffix=".warc"))  # noqa: SIM115
+        limit = os.path.getsize(path) * GROWTH + ANYWAY_BYTES
+        file = self._unpacked.enter_context(self._temporary("warc"))
         try:
             with igzip.IGzipFile(path, "rb") as packed:  # type: ignore[no-untyped-call]
                 while chunk := packed.read(1 << 20):
                     file.write(chunk)
                     if file.tell() > limit:
-                        self.notes.append(f"{name} was not read: it grows more than {_GROWTH}-fold.")
+                        self.notes.append(f"{name} was not read: it grows more than {GROWTH}-fold.")
                         self.unread += 1
                         return None
         except (OSError, EOFError, igzip.BadGzipFile) as error:

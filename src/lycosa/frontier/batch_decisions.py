@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.frontier.consequences import HELD, ChangeCounts
-from lycosa.frontier.contract import BARRED, REOPENED_BY_SEEDS, statuses_of
+from lycosa.frontier.contract import BARRED, FORGOTTEN, REOPENED_BY_SEEDS, statuses_of
 from lycosa.model import Batch, Discovery, LastmodHint, Outcome, State, UnstoredPage
 
 #: The visit brought an answer that says something of the page.
@@ -166,7 +166,7 @@ class BatchDecisions(ABC):
         for seed in seeds:
             old = known[seed.url_hash]
             is_opened = old.state in REOPENED_BY_SEEDS[given] and seed.state == State.PENDING
-            if is_opened and self._open_seed(old):
+            if is_opened and old.reason != FORGOTTEN and self._open_seed(old):
                 self._count_opened(old, seed.host)
         self._write_seeds(sorted({old.n for old in known.values()}), given=given)
 

@@ -78,6 +78,8 @@ REOPENED_BY_ROUNDS = ("robots", "host-budget", "noarchive", "soft-404", "soft-er
 REFUSALS = "http BETWEEN 400 AND 499 AND http NOT IN (408, 429)"
 #: A page that killed workers is left alone for good.
 POISON = "killed-worker"
+#: A page that was removed for good: its row is the tombstone, by which its address is known and not visited again.
+FORGOTTEN = "forgotten"
 #: The states in which a URL is opened when it becomes a seed (True: given by the user, who wants it tried again).
 REOPENED_BY_SEEDS = {False: (State.REJECTED,), True: (State.REJECTED, State.FAILED, State.GONE)}
 #: Why a link to a URL was not followed: nothing against the URL itself, so a link that is followed opens it.

@@ -10,10 +10,13 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+
+import apsw
 
 from lycosa import urls
 from lycosa.archive.answer_catalogue import AnswerCatalogue
@@ -31,6 +34,9 @@ from lycosa.process import die_with_parent, log_exception
 from lycosa.repair.replay import ArchiveReplay, CollectionSetup
 
 CRASHES = 100  # answers that may kill the process that reads them
+#: A file that names the archive files which an import is putting here, by what their names begin with.
+IMPORTING = "importing"
+_IMPORT_PREFIX = re.compile(r"import-\d{14}-\d+")
 
 
 def rebuild(setup: CollectionSetup) -> list[str]:
@@ -88,6 +94,50 @@ def replay_archive(setup: CollectionSetup, files: Mapping[str, int], saved: Salv
 def add_answers(setup: CollectionSetup, catalogue: AnswerCatalogue) -> None:
     """Put answers into the collection's own database, as far as the limits allow; nobody may have it open."""
     _survive(setup.folder, lambda shared, poison: _add(setup, catalogue, shared=shared, poison=poison))
+
+
+def finish_import(setup: CollectionSetup) -> None:
+    """Process what an import put into the archive, also one that was killed; nobody may have the database open.
+
+    The files count as committed when all of it is processed: until then, whoever opens the collection begins again.
+    """
+    marker = setup.folder / IMPORTING
+    prefix = marker.read_text(encoding="utf-8").strip() if marker.exists() else ""
+    names = []
+    if _IMPORT_PREFIX.fullmatch(prefix):
+        names = sorted(path.name for path in setup.archive.glob(f"{prefix}-*.warc.gz"))
+    if names:
+        with open_catalogue(setup, dict.fromkeys(names, 0)) as catalogue:
+            _survive(setup.folder, lambda shared, poison: _take_in(setup, catalogue, shared=shared, poison=poison))
+        frontier = setup.open(setup.folder / "crawl.db")
+        frontier.segments.record(
+            sync_files(setup.archive, [WarcRow(name, (setup.archive / name).stat().st_size) for name in names])
+        )
+        frontier.close()
+    marker.unlink(missing_ok=True)
+
+
+def _take_in(setup: CollectionSetup, catalogue: AnswerCatalogue, *, shared: mmap.mmap, poison: set[int]) -> None:
+    """Put imported answers into the collection's own database; runs in a child."""
+    catalogue.reopen()
+    path = setup.folder / "crawl.db"
+    frontier = setup.open(path)
+    with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as visits:
+
+        def fetched_at(row: int) -> float:
+            return float(visits.execute("SELECT fetched_at FROM url WHERE n = ?", (row,)).get or 0)
+
+        replay = ArchiveReplay(
+            setup.mission,
+            frontier,
+            catalogue,
+            guarded_quarry=setup.guarded_quarry,
+            bounded=False,
+            fetched_at=fetched_at,
+        )
+        replay.adopt_robots(_read_robots(catalogue))
+        replay.run(shared, poison)
+    frontier.close()
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import THOROUGH_BYTES, find_damage
 from lycosa.model import State, WarcRow
 from lycosa.output.plain import counted
-from lycosa.repair.rebuild import add_answers, open_catalogue, rebuild
+from lycosa.repair.rebuild import IMPORTING, add_answers, finish_import, open_catalogue, rebuild
 from lycosa.repair.replay import CollectionSetup
 from lycosa.version import __version__
 
@@ -70,6 +70,10 @@ def reconcile_archive(setup: CollectionSetup, frontier: Frontier, *, since: floa
     if tails:
         notes.append(_replay_tails(setup, frontier, tails))
         _sync_archive(setup.archive, frontier)
+    if (setup.folder / IMPORTING).exists():
+        with suspended(frontier):
+            finish_import(setup)
+        notes.append("An import that had been cut short is in, as far as it came: the same command goes on with it.")
     prefix = f"lycosa-{machine_of(setup.folder)}-00" if is_shared else "lycosa-00"
     _gather_side_files(setup.archive, frontier, prefix)
     return notes

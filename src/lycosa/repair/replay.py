@@ -17,7 +17,7 @@ from lycosa.archive.writer import ArchiveWriter, Profile
 from lycosa.config.settings import LimitSettings, Mission
 from lycosa.fetch.decode import decode
 from lycosa.fetch.robots import robots_from_answer
-from lycosa.frontier.contract import Frontier
+from lycosa.frontier.contract import FORGOTTEN, Frontier, UrlRow
 from lycosa.frontier.partitions import PARTITIONS
 from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.guidance import GuardedQuarry, LinkScoring
@@ -32,6 +32,7 @@ from lycosa.politeness.disposition import is_counted
 from lycosa.render.messages import RenderResult
 
 BATCH = 200  # answers that are committed at once
+_SAME_S = 0.001  # what archives and databases lose of a time
 _OWNER = "replay:0"
 #: By WARC-Truncated.
 _FAILURES = {"length": "too-large", "disconnect": "cut-short", "time": "timeout", "unspecified": "protocol"}
@@ -73,8 +74,13 @@ class ArchiveReplay:
         *,
         guarded_quarry: GuardedQuarry | None,
         bounded: bool,
+        fetched_at: Callable[[int], float] | None = None,
     ) -> None:
-        """`bounded`: the limits of the mission count, as they did when the answers were fetched."""
+        """`bounded`: the limits of the mission count, as they did when the answers were fetched.
+
+        `fetched_at` says when a row was visited last: then answers that are newer replace what is known.
+        """
+        self._fetched_at = fetched_at
         self.mission = mission
         self.frontier = frontier
         self.catalogue = catalogue
@@ -144,8 +150,8 @@ class ArchiveReplay:
             row = self.frontier.known.find(entry.url)
             if row is None:
                 unknown.append(entry)
-            elif row.state in (State.PENDING, State.REJECTED) and self._has_room(urls.host_of(row.url)):
-                if row.state == State.REJECTED:  # it was admitted when it was fetched
+            elif self._is_of_use(entry, row) and self._has_room(urls.host_of(row.url)):
+                if row.state != State.PENDING:  # a rejected one was admitted when it was fetched
                     self.frontier.losses.requeue([row.row])
                 target = self.frontier.targets.of_row(row.row)
                 if target is not None:
@@ -154,6 +160,13 @@ class ArchiveReplay:
                     shared[:8] = bytes(8)
         self._commit()
         return unknown
+
+    def _is_of_use(self, entry: CataloguedAnswer, row: UrlRow) -> bool:
+        """Whether an answer tells more than is known."""
+        if row.state in (State.PENDING, State.REJECTED):
+            return row.reason != FORGOTTEN
+        is_newer = self._fetched_at is not None and entry.at > self._fetched_at(row.row) + _SAME_S
+        return is_newer and entry.kind != "unkept"
 
     def _has_room(self, host: str) -> bool:
         """Whether another page may be stored; counted as if what is in the batch were all stored."""
