@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from lycosa.archive.surt import surt_of
 from lycosa.archive.writer import ArchiveWriter
 from lycosa.errors import CollectionError, UsageError
-from lycosa.archive.surt import surt_of
 from lycosa.export.wacz import WaczAbout, WaczCount, WaczPage, copy_warcs, write_wacz
 from lycosa.model import Answer, Target
 
