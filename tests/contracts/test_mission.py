@@ -17,7 +17,6 @@ from support.make_collection import make_collection
 from lycosa import Collection
 from lycosa.analysis.analyzer import Analyzer
 from lycosa.cli.crawl import MissionOption, crawl
-from lycosa.cli.export import options_of
 from lycosa.cli.main import VERBS
 from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission
@@ -26,7 +25,7 @@ from lycosa.config.settings import Mission
 from lycosa.config.toml import to_toml
 from lycosa.errors import LycosaError
 from lycosa.export import core_writers
-from lycosa.export.definition import Export, kinds_of
+from lycosa.export.definition import Export, kinds_of, options_of
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.lists.definition import ListDefinition
 from lycosa.missions import registry

@@ -42,7 +42,9 @@ class FolderOptions(DocumentOptions, frozen=True):
     """Which documents are packed, and as what."""
 
     corrected: Annotated[bool, Meta(description="In a folder, broken documents as they were put right.")] = False
-    plan: Annotated[str, Meta(description="With --corrected: the plan whose plugins put them right.")] = ""
+    plan: Annotated[
+        str, Meta(description="With --corrected: the plan whose plugins put them right.", extra={"is_path": True})
+    ] = ""
 
 
 class AddressOptions(DocumentOptions, frozen=True):

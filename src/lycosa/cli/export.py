@@ -7,54 +7,22 @@ it goes with.
 
 from __future__ import annotations
 
-import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import click
-from msgspec import Meta, Struct
 
 from lycosa.analysis import document_writers
 from lycosa.cli.choices import readable_collection_option
 from lycosa.config.command_options import refuse_empty_name
 from lycosa.errors import UsageError
 from lycosa.export import core_writers
-from lycosa.export.definition import Export, Written, kinds_of
+from lycosa.export.definition import Export, ExportOption, Written, kinds_of, options_of
 from lycosa.missions import registry
 from lycosa.missions.manifest import MissionManifest, load_attribute
 from lycosa.output.destination import check_ending, report_written
 
 _NAME_WIDTH = 8  # of the column of names in the help
-
-
-class ExportOption(NamedTuple):
-    """A field of an export's options, as the command line knows it."""
-
-    name: str
-    type: Any  # str, bool, int
-    choices: tuple[str, ...]
-    text: str
-    extra: dict[str, Any]
-
-    @property
-    def flag(self) -> str:
-        return f"--{self.name.replace('_', '-')}"
-
-
-@cache
-def options_of(struct: type[Struct]) -> Mapping[str, ExportOption]:
-    """The options that a struct describes, by name."""
-    return {name: _read_option(name, hint) for name, hint in get_type_hints(struct, include_extras=True).items()}
-
-
-def _read_option(name: str, hint: Any) -> ExportOption:
-    meta = next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Meta)), Meta())
-    kind = get_args(hint)[0] if hasattr(hint, "__metadata__") else hint
-    if get_origin(kind) in (Union, types.UnionType):
-        kind = next(each for each in get_args(kind) if each is not type(None))
-    choices = get_args(kind) if get_origin(kind) is Literal else ()
-    return ExportOption(name, str if choices else kind, choices, meta.description or "", meta.extra or {})
 
 
 class ExportCommand(click.Command):

@@ -12,9 +12,22 @@ of `lycosa export` loads the modules of all writers, so these import what they n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
+from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from msgspec import Meta, Struct
 
@@ -127,3 +140,32 @@ def kinds_of(module: ModuleType) -> list[Export]:
     """The kinds of export that a module declares, in its order; not those that it imports."""
     found = [value for value in vars(module).values() if isinstance(value, Export)]
     return [kind for kind in found if isinstance(kind.writer, str) or kind.writer.__module__ == module.__name__]
+
+
+class ExportOption(NamedTuple):
+    """A field of an export's options, as command line and web know it."""
+
+    name: str
+    type: Any  # str, bool, int
+    choices: tuple[str, ...]
+    text: str
+    extra: dict[str, Any]
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
+
+
+@cache
+def options_of(struct: type[Struct]) -> Mapping[str, ExportOption]:
+    """The options that a struct describes, by name."""
+    return {name: _read_option(name, hint) for name, hint in get_type_hints(struct, include_extras=True).items()}
+
+
+def _read_option(name: str, hint: Any) -> ExportOption:
+    meta = next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Meta)), Meta())
+    kind = get_args(hint)[0] if hasattr(hint, "__metadata__") else hint
+    if get_origin(kind) in (Union, types.UnionType):
+        kind = next(each for each in get_args(kind) if each is not type(None))
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    return ExportOption(name, str if choices else kind, choices, meta.description or "", meta.extra or {})

@@ -31,7 +31,17 @@ from starlette.staticfiles import StaticFiles
 from lycosa.errors import BeingMade, CollectionError, Damaged, DiskFull, LycosaError, UsageError
 from lycosa.extract.quarry_loader import only_missions
 from lycosa.output.plain import printable
-from lycosa.serve import crawl_page, graph_page, home, list_page, page_detail, query_page, replay, work_page
+from lycosa.serve import (
+    crawl_page,
+    export_page,
+    graph_page,
+    home,
+    list_page,
+    page_detail,
+    query_page,
+    replay,
+    work_page,
+)
 from lycosa.serve.agent_tools import AGENT_PATH, make_agent_application
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.collection_summaries import limited_time
@@ -82,6 +92,8 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/query/file.{ending}", query_page.download, has_twin=False),
     PageRoute("/c/{name}/query/save", query_page.save, method="POST"),
     PageRoute("/c/{name}/query/delete", query_page.delete, method="POST"),
+    PageRoute("/c/{name}/exports", export_page.show_exports, label=mark("Exports")),
+    PageRoute("/c/{name}/exports", export_page.make_export, method="POST"),
     PageRoute("/c/{name}/work", work_page.show_works),
     PageRoute("/c/{name}/work/{number}", work_page.show_work),
     PageRoute("/c/{name}/work/{number}/file", work_page.send_product, has_twin=False),

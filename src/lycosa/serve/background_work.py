@@ -26,7 +26,9 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from lycosa.errors import CollectionError
+from lycosa.config.loading import load
+from lycosa.config.mission_files import find_own
+from lycosa.errors import CollectionError, UsageError
 from lycosa.missions.web import NotFound, Work
 from lycosa.output.atomic_file import whole_file
 
@@ -72,6 +74,7 @@ def start_work(
 
     `product` is the file or the folder below the collection that it makes: it is deleted together with the work.
     """
+    _refuse_own_code(folder)
     if sum(work.is_running for work in list_work(folder)) >= MOST_AT_ONCE:
         raise CollectionError(
             f"There is work under way already ({MOST_AT_ONCE} at once are allowed): wait, or stop it."
@@ -104,6 +107,15 @@ def start_work(
     for old in list_work(folder)[MOST_KEPT:]:
         forget_work(folder, old.number)
     return replace(began, is_running=True)
+
+
+def _refuse_own_code(folder: Path) -> None:
+    """Refuse a collection whose mission names code: it may be a stranger's, and verbs would run it."""
+    file = find_own(folder)
+    if file is not None and load(file, check_own=False).mission.quarry:
+        raise UsageError(
+            "The mission of this collection runs code of its own, which the page does not start: use the command line."
+        )
 
 
 def _await_end(

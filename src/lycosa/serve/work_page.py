@@ -30,13 +30,13 @@ class WorkPage(Struct, frozen=True):
 
 def show_works(request: PageRequest) -> View:
     """What works and worked on a collection."""
-    return View("work.html", WorkPage([_shown(request, work) for work in list_work(request.folder)]))
+    return View("work.html", WorkPage([shown_work(request, work) for work in list_work(request.folder)]))
 
 
 def show_work(request: PageRequest) -> View:
     """One work with what it said."""
     work = find_work(request.folder, _number(request))
-    return View("work.html", WorkPage([_shown(request, work)], work.number))
+    return View("work.html", WorkPage([shown_work(request, work)], work.number))
 
 
 def send_product(request: PageRequest) -> Response:
@@ -71,7 +71,8 @@ def _number(request: PageRequest) -> int:
     return int(text) if text.isdecimal() and len(text) < 9 else 0
 
 
-def _shown(request: PageRequest, work: Work) -> WorkShown:
+def shown_work(request: PageRequest, work: Work) -> WorkShown:
+    """A work with the address of what it made."""
     has_product = not work.is_running and _product(request, work) is not None
     return WorkShown(work, request.link(f"work/{work.number}/file") if has_product else "")
 

@@ -41,7 +41,7 @@ class CorpusOptions(Struct, frozen=True):
         str,
         Meta(
             description="Ledger of an earlier corpus: also list which of its texts must go now.",
-            extra={"metavar": "FILE"},
+            extra={"metavar": "FILE", "is_path": True},
         ),
     ] = ""
     keep_duplicates: Annotated[bool, Meta(description="Keep texts that others repeat, or nearly.")] = False
