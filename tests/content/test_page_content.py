@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from lycosa.content.page_content import MainContent, read_html_content
+from lycosa.content.page_kind import KINDS
 
 PROSE = (
     "The harbour of Oakham was closed on Monday, after a storm had torn three ships from their moorings.",
@@ -100,3 +101,63 @@ def test_hostile_pages_give_safe_html() -> None:
     deep = read_html_content(b"<div>" * 20_000 + b"<li>" * 20_000, url="http://post.test/")
     assert deep.text == "" and deep.markdown == ""
     assert read_html_content(b"%PDF-1.7", url="http://post.test/x.pdf", headers={}).blocks == ()
+
+
+SECTIONS = "".join(
+    f"<section><h2>What we do, part {n}</h2><p>We build part {n} of your house with {n} hands.</p></section>"
+    for n in range(9)
+)
+POSTS = "".join(
+    f'<article class="message" id="post-{n}"><div class="message-user"><a class="username">writer{n}</a>'
+    " Posts: 40</div>"
+    f'<time datetime="2024-05-0{n + 1}T10:00:00Z">May {n + 1}, 2024</time><div class="message-body">'
+    f'<div class="bbWrapper">This is what I think of it, in post number {n}.</div></div></article>'
+    for n in range(4)
+)
+
+
+def read_whole(body: str, url: str, head: str = "") -> MainContent:
+    return read_html_content(f"<html><head>{head}</head><body>{body}</body></html>".encode(), url=url)
+
+
+def test_a_landing_page_is_read_with_all_its_sections() -> None:
+    """What stands in many small pieces, without menus and what the page says twice."""
+    nav = "<nav><ul><li><a href=/a>Houses</a></li></ul></nav>"
+    slides = "<div class=slide>Twice told: a slide of the carousel.</div>" * 2
+    page = read_whole(f"{nav}<main><h1>Houses</h1>{SECTIONS}{slides}</main><footer>Imprint</footer>", "http://h.test/")
+    assert page.kind == "service" and "path /" in page.why
+    assert all(f"part {n} of your house" in page.text for n in range(9))
+    assert page.text.count("Twice told") == 1 and "Imprint" not in page.text
+
+
+def test_a_thread_is_read_with_authors_and_days() -> None:
+    """Every post, with who wrote it and when, and none of what stands beside it."""
+    page = read_whole(f"<h1>A question</h1>{POSTS}<p>Similar threads</p>", "http://forum.test/threads/a.1/")
+    assert page.kind == "forum"
+    posts = [block for block in page.blocks if block.kind == "post"]
+    assert [(post.author, post.date) for post in posts] == [(f"writer{n}", f"2024-05-0{n + 1}") for n in range(4)]
+    assert "post number 3." in page.text and "Posts: 40" not in page.text
+    assert "**writer0**, May 1, 2024" in page.markdown
+
+
+def test_a_product_is_read_without_others() -> None:
+    """Its description and its features; no reviews, and no products of the kind."""
+    head = '<script type="application/ld+json">{"@type": "Product", "name": "Lamp"}</script>'
+    others = "".join(f'<li><a href="/p/{n}">Another lamp, number {n}</a> $ {n}</li>' for n in range(8))
+    page = read_whole(
+        f"<h1>Lamp</h1><p>{PROSE[0]}</p><p>{PROSE[2]} And {PROSE[0]}</p><ul><li>Height: 20 cm</li></ul>"
+        f"<div class=reviews><p>{PROSE[1]}</p></div>"
+        f"<h2>You may also like</h2><ul>{others}</ul>",
+        "http://shop.test/products/lamp",
+        head,
+    )
+    assert page.kind == "product"
+    assert PROSE[0] in page.text and "Height: 20 cm" in page.text
+    assert PROSE[1] not in page.text and "Another lamp" not in page.text
+
+
+def test_rules_of_kinds_can_be_read() -> None:
+    """Each signal is of a known kind, asks for something that exists, and every selector is one."""
+    for url in ("http://a.test/", "http://a.test/x?y=1"):
+        assert read_whole("<p>Nothing here.</p>", url).kind in KINDS
+    assert read_whole("<h1>Gone</h1>", "http://a.test/x", "<title>404 Not Found</title>").kind == "error"

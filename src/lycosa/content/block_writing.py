@@ -33,7 +33,7 @@ def _write_plain(block: ContentBlock) -> Iterator[str]:
             yield " | ".join(text for cell in row if (text := cell.text))
     elif block.kind == "post":
         yield block.author
-        yield block.date
+        yield block.text or block.date
     elif block.kind != "image":
         yield block.text
 
@@ -58,7 +58,9 @@ class _MarkdownWriter:
         return f"{'#' * block.level} {self.inline(block.spans) if block.spans else _escape(block.text)}"
 
     def _write_post(self, block: ContentBlock) -> str:
-        told = ", ".join(part for part in (f"**{_escape(block.author)}**" if block.author else "", block.date) if part)
+        told = ", ".join(
+            part for part in (f"**{_escape(block.author)}**" if block.author else "", block.text or block.date) if part
+        )
         return f"---\n\n{told}"
 
     def _write_code(self, block: ContentBlock) -> str:
@@ -217,7 +219,7 @@ def _write_element(block: ContentBlock) -> str:
         caption = f"<figcaption>{escape(block.text)}</figcaption>" if block.text else ""
         return f"<figure>{image}{caption}</figure>"
     if block.kind == "post":
-        told = ", ".join(part for part in (block.author, block.date) if part)
+        told = ", ".join(part for part in (block.author, block.text or block.date) if part)
         return f'<p class="post">{escape(told)}</p>'
     name = _WRAPPERS.get(block.kind, "p")
     identity = f' id="{escape(block.label)}"' if block.label else ""

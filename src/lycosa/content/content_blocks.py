@@ -39,6 +39,8 @@ _MATH = re.compile(
 _DOLLARS = re.compile(r"(?<![\\$\w])\$(?P<e>[^\s$](?:[^$\n]{0,300}?[^\s$\\])?)\$(?![\w$])")
 _IMAGED = re.compile(r"image|img|photo|picture|figure|caption|gallery|thumb", re.IGNORECASE)
 _TINY = 40
+#: Cells of data are shorter, on average.
+_MEAN_CELL = 100
 
 
 class Span(Struct, frozen=True, omit_defaults=True):
@@ -237,7 +239,7 @@ class BlockTyper:
         else:
             item = self._page.boxes[around.item].element
             whole.items.append(ListItem(spans, around.levels - 1, self._number(item)))
-        whole.text = "\n".join(plain(item.spans) for item in whole.items)
+        whole.text += plain(spans) if not whole.text else (" " if was_open == self._open else "\n") + plain(spans)
 
     @staticmethod
     def _number(item: Element) -> int:
@@ -448,7 +450,9 @@ def _is_data(table: Element) -> bool:
         return False
     if table.select_one("th, caption, thead") is not None:
         return True
+    if table.select_one("h1, h2, h3, h4, img, ul, p") is not None:
+        return False
     rows = table.select("tr")
     cells = table.select("td")
     wide = sum(len(row.select("td")) > 1 for row in rows[:50])
-    return wide > 1 and wide * 2 >= len(rows[:50]) and len(table.text) < 200 * len(cells)
+    return wide > 1 and wide * 2 >= len(rows[:50]) and len(table.text) < _MEAN_CELL * len(cells)

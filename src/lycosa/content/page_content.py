@@ -7,7 +7,7 @@ text, Markdown, HTML or JSON.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,11 +18,18 @@ from turbohtml import Document, Element
 from lycosa.content.article import Article, read_article
 from lycosa.content.block_writing import LinkStyle, write_html, write_markdown, write_text
 from lycosa.content.content_blocks import BlockTyper, ContentBlock, Span, TypedBlock
+from lycosa.content.forum_posts import ForumPost, read_posts
+from lycosa.content.kind_text import choose_blocks, has_rules
+from lycosa.content.page_kind import find_kind
 from lycosa.parse import Doc, charset, read
 
 _MATH_SCRIPT = (
     'script[src*="mathjax" i], script[src*="katex" i], script[type^="text/x-mathjax"], script[id*="mathjax" i]'
 )
+#: A content of fewer characters is none.
+_LEAST_TEXT = 200
+#: The posts of a thread are more of its page.
+_MOST_AROUND = 0.15
 _MAX_PLACED = 20_000_000
 
 
@@ -79,14 +86,40 @@ def read_page_content(doc: Doc, *, today: datetime.date | None = None, with_plac
         article = Article(text=doc.text, title=doc.title, language=doc.language)
         return MainContent(article, _as_paragraphs(article.text), url=doc.url, kind="", why=f"{doc.mime or 'no page'}")
     article = read_article(tree, url=doc.url, language=doc.language, today=today)
-    typed = _type_article(article, tree, doc.base)
+    kind, why = find_kind(tree, article.found, url=doc.url, title=doc.title)
+    typed = _type_content(kind, article, doc)
     if with_places and len(doc.body) < _MAX_PLACED:
         _place(typed, doc, tree)
-    kind, why = ("listing", "its text leads to others") if article.is_list else ("article", "it has a text")
     return MainContent(article, [each.block for each in typed], url=doc.url, kind=kind, why=why)
 
 
-def _type_article(article: Article, tree: Document, base: str) -> list[TypedBlock]:
+def _type_content(kind: str, article: Article, doc: Doc) -> list[TypedBlock]:
+    """The blocks of a page of a kind."""
+    assert doc.tree is not None
+    has_dollars = doc.tree.select_one(_MATH_SCRIPT) is not None
+    found = article.found
+    typed: list[TypedBlock] = []
+    if found is not None and found.page is not None and has_rules(kind):
+        typed = BlockTyper(found.page, base=doc.base, has_dollars=has_dollars).read(choose_blocks(found.page, kind))
+    size = sum(len(each.block.text) for each in typed)
+    if kind == "forum":
+        posts = read_posts(doc.tree, language=article.language)
+        if sum(post.size for post in posts) > _MOST_AROUND * size:
+            return list(_type_posts(posts, doc.base, has_dollars=has_dollars))
+    if typed and size >= min(_LEAST_TEXT, len(article.text)):
+        return typed
+    return _type_article(article, doc.base, has_dollars=has_dollars)
+
+
+def _type_posts(posts: Sequence[ForumPost], base: str, *, has_dollars: bool) -> Iterator[TypedBlock]:
+    for post in posts:
+        if post.author or post.date:
+            head = ContentBlock("post", post.shown, author=post.author, date=post.date)
+            yield TypedBlock(head, post.page.boxes[0].element)
+        yield from BlockTyper(post.page, base=base, has_dollars=has_dollars).read(post.places)
+
+
+def _type_article(article: Article, base: str, *, has_dollars: bool) -> list[TypedBlock]:
     """The blocks of an article: those of the page that its text has, and what structured data told beside them."""
     found = article.found
     if found is None or found.page is None:
@@ -95,7 +128,7 @@ def _type_article(article: Article, tree: Document, base: str) -> list[TypedBloc
     wanted, blocks = set(lines), found.page.blocks
     places = [place for place in found.places if blocks[place].text in wanted]
     shown = {blocks[place].text for place in places}
-    typer = BlockTyper(found.page, base=base, has_dollars=tree.select_one(_MATH_SCRIPT) is not None)
+    typer = BlockTyper(found.page, base=base, has_dollars=has_dollars)
     told = [TypedBlock(block, None) for block in _as_paragraphs("\n".join(line for line in lines if line not in shown))]
     return [*typer.read(places), *told]
 

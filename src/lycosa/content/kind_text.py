@@ -1,0 +1,240 @@
+"""The content of pages that are no articles: all that the page says but what stands around it (`kind_text.toml`).
+
+Landing pages, products, listings say what they have to say in many short pieces all over the page, so that no box holds
+the text. Of these, all blocks are kept but menus and notices, sections with a heading that names other things, rows of
+links, and what the page says twice, as slides do.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.content.page_blocks import AD_LABEL, BlockBox, BlockReader, TextBlock, names_of
+
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LISTS = frozenset({"ul", "ol", "menu"})
+_MAX_HEADING = 120
+#: A section that holds more of the page is the page's own, whatever its heading.
+_MOST_DROPPED = 0.5
+_LEAST_TWICE = 12
+_LEAST_PROSE = 60
+_MOST_PROSE = 0.6
+_START = r"(?:^|[\s_-])(?<!has-)(?<!has-post-)(?<!with-)(?<!no-)(?<!is-)(?<!not-)(?<!js-)"
+#: Names of what holds an entry whole.
+_WHOLE = re.compile(r"(?:^|\s)(?:hentry|type-\w+|post-\d+)(?=\s|$)")
+_LEAST_CARDS, _MOST_CARD = 3, 500
+_LEAST_LINK = 8
+#: So much text is enough without the cards.
+_ENOUGH = 600
+
+
+class KindRules(Struct, frozen=True, forbid_unknown_fields=True):
+    """What stands beside the content of pages of a kind."""
+
+    tags: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()  # names of what is beside the content even if it is most of the page
+    headings: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    cards: bool = True  # whether boxes side by side that lead to other pages are kept
+    code: bool = True  # whether listings are kept
+
+
+class _Beside(Struct, frozen=True):
+    tags: frozenset[str]
+    names: re.Pattern[str]
+    always: re.Pattern[str]
+    headings: re.Pattern[str]
+    blocks: re.Pattern[str]
+    cards: bool
+    code: bool
+
+
+@lru_cache(maxsize=1)
+def _load_rules() -> dict[str, _Beside]:
+    read = tomllib.loads(Path(__file__).with_name("kind_text.toml").read_text("utf-8"))
+    rules = msgspec.convert(read, dict[str, KindRules])
+    every = rules.pop("every")
+    return {
+        kind: _Beside(
+            every.tags | own.tags,
+            re.compile(f"{_START}(?:{'|'.join((*every.names, *own.names))})(?=$|[\\s_-])", re.IGNORECASE),
+            re.compile(f"{_START}(?:{'|'.join((*every.always, *own.always))})(?=$|[\\s_-])", re.IGNORECASE),
+            re.compile(rf"\W*(?:{'|'.join((*every.headings, *own.headings))})\W*", re.IGNORECASE),
+            re.compile(rf"\W*(?:{'|'.join((*every.blocks, *own.blocks))})\W*", re.IGNORECASE),
+            own.cards,
+            own.code,
+        )
+        for kind, own in rules.items()
+    }
+
+
+def has_rules(kind: str) -> bool:
+    """Whether pages of a kind are read so."""
+    return kind in _load_rules()
+
+
+def choose_blocks(page: BlockReader, kind: str) -> list[int]:
+    """The places of the blocks that are the content of a page of a kind."""
+    beside = _load_rules()[kind]
+    blocks, boxes = page.blocks, page.boxes
+    chars = _sum(boxes, blocks)
+    dropped = _drop_named(boxes, chars, beside)
+    top = _find_main(blocks, boxes, dropped)
+    elsewhere = _find_sections(blocks, boxes, chars, dropped, beside, top)
+    if kind != "listing":
+        _drop_links(blocks, boxes, dropped)
+    cards = _find_cards(blocks, boxes, chars, dropped) if not beside.cards else set()
+    if (
+        sum(
+            len(blocks[p].text)
+            for p in range(boxes[top].first, boxes[top].last)
+            if not (dropped[blocks[p].box] or p in cards or p in elsewhere) and len(blocks[p].text) > 40
+        )
+        < _ENOUGH
+    ):
+        cards = set()
+    said: set[str] = set()
+    kept = []
+    for place in range(boxes[top].first, boxes[top].last):
+        block = blocks[place]
+        if dropped[block.box] or place in elsewhere or place in cards or AD_LABEL.fullmatch(block.text[:_MAX_HEADING]):
+            continue
+        if len(block.text) < _MAX_HEADING and beside.blocks.fullmatch(block.text):
+            continue
+        if block.tag == "pre" and not beside.code:
+            continue
+        if len(block.text) >= _LEAST_TWICE:
+            if block.text in said:
+                continue
+            said.add(block.text)
+        kept.append(place)
+    return kept
+
+
+def _sum(boxes: list[BlockBox], blocks: list[TextBlock]) -> list[int]:
+    """How many characters each box holds."""
+    upto = [0]
+    for block in blocks:
+        upto.append(upto[-1] + len(block.text))
+    return [upto[box.last] - upto[box.first] for box in boxes]
+
+
+def _drop_named(boxes: list[BlockBox], chars: list[int], beside: _Beside) -> list[bool]:
+    """Which boxes are, or stand in, what is marked or named as something beside the content."""
+    dropped = [False] * len(boxes)
+    for place, box in enumerate(boxes):
+        if box.parent >= 0 and dropped[box.parent]:
+            dropped[place] = True
+            continue
+        element = box.element
+        tag = element.tag
+        if tag in ("body", "main", "html"):
+            continue
+        attrs = element.attrs
+        is_beside = tag in beside.tags or (tag == "header" and element.select_one("nav, [role=navigation]") is not None)
+        is_always = False
+        if not is_beside and attrs:
+            names = names_of(attrs)
+            is_always = beside.always.search(names) is not None
+            is_beside = len(names) > 2 and not _WHOLE.search(names) and beside.names.search(names) is not None
+        dropped[place] = is_always or (is_beside and 2 * chars[place] < chars[0])
+    return dropped
+
+
+def _find_main(blocks: list[TextBlock], boxes: list[BlockBox], dropped: list[bool]) -> int:
+    """The box of the one element that the page marks as its main part, if it holds most of the prose; else all."""
+    marked = [
+        place
+        for place, box in enumerate(boxes)
+        if not dropped[place] and (box.element.tag == "main" or box.element.attr("role") == "main")
+    ]
+    if len(marked) != 1:
+        return 0
+    main = boxes[marked[0]]
+    shown = [place for place, block in enumerate(blocks) if not dropped[block.box]]
+    prose = [place for place in shown if len(blocks[place].text) >= _LEAST_PROSE > 2 * blocks[place].links]
+    inside = every = 0
+    for place in prose if sum(len(blocks[place].text) for place in prose) > _ENOUGH else shown:
+        size = len(blocks[place].text)
+        every += size
+        inside += size if main.first <= place < main.last else 0
+    return marked[0] if inside > _MOST_PROSE * every else 0
+
+
+def _find_sections(
+    blocks: list[TextBlock], boxes: list[BlockBox], chars: list[int], dropped: list[bool], beside: _Beside, top: int
+) -> set[int]:
+    """The places of the blocks below headings which name other things, up to the next heading of their rank."""
+    found: set[int] = set()
+    for place in range(boxes[top].first, boxes[top].last):
+        block = blocks[place]
+        if dropped[block.box] or len(block.text) > _MAX_HEADING or place in found:
+            continue
+        is_heading = block.tag in _HEADINGS
+        if (not is_heading and (len(block.text) > 40 or block.links)) or not beside.headings.fullmatch(block.text):
+            continue
+        at = block.box
+        while at > top and boxes[at].last - boxes[at].first <= 1:
+            at = boxes[at].parent
+        if (at == top or boxes[at].first < place - 1) and not is_heading:
+            continue
+        last = boxes[at].last
+        if is_heading:
+            ranks = {f"h{rank}" for rank in range(1, int(block.tag[1]) + 1)}
+            last = next((other for other in range(place + 1, last) if blocks[other].tag in ranks), last)
+        if sum(len(blocks[other].text) for other in range(place, last)) < _MOST_DROPPED * chars[top]:
+            found.update(range(place, last))
+    return found
+
+
+def _drop_links(blocks: list[TextBlock], boxes: list[BlockBox], dropped: list[bool]) -> None:
+    """Drop lists, and other boxes, that hold several blocks and little but links."""
+    for place, box in enumerate(boxes):
+        if dropped[place] or (box.parent >= 0 and dropped[box.parent]):
+            dropped[place] = True
+            continue
+        if box.last - box.first < 3 or place == 0:
+            continue
+        inside = blocks[box.first : box.last]
+        linked = sum(block.links for block in inside)
+        size = sum(len(block.text) for block in inside)
+        if linked > 0.8 * size and not _has_prose(inside):
+            dropped[place] = True
+
+
+def _has_prose(blocks: Iterable[TextBlock]) -> bool:
+    return any(len(block.text) >= _LEAST_PROSE or block.tag in _HEADINGS for block in blocks)
+
+
+def _find_cards(blocks: list[TextBlock], boxes: list[BlockBox], chars: list[int], dropped: list[bool]) -> set[int]:
+    """The places of the blocks in boxes side by side of which most lead to another page and say little."""
+    series: dict[tuple[int, str, str], list[int]] = {}
+    for place, box in enumerate(boxes):
+        if not dropped[place] and box.parent >= 0 and chars[place] > 0 and box.element.tag not in _HEADINGS:
+            names = names_of(box.element.attrs).partition(" ")[0] if box.element.attrs else ""
+            series.setdefault((box.parent, box.element.tag, names), []).append(place)
+    found: set[int] = set()
+    for places in series.values():
+        if len(places) < _LEAST_CARDS or boxes[places[0]].first in found:
+            continue
+        leading = sum(
+            chars[place] < _MOST_CARD
+            and 3 * sum(block.links for block in blocks[boxes[place].first : boxes[place].last]) > chars[place]
+            and any(
+                block.links >= max(_LEAST_LINK, len(block.text) / 2)
+                for block in blocks[boxes[place].first : boxes[place].last]
+            )
+            for place in places
+        )
+        if leading > 0.6 * len(places):
+            for place in places:
+                found.update(range(boxes[place].first, boxes[place].last))
+    return found
