@@ -46,11 +46,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "frontier.sqlite": (*GROUND, "frontier"),
     "frontier.postgres": (*GROUND, "frontier", "frontier.sqlite"),
     "archive": (*GROUND,),
+    "content": (*GROUND, "parse", "text"),
     "collection": (
-        *GROUND, "archive", "config", "fetch", "frontier", "frontier.postgres", "frontier.sqlite",
+        *GROUND, "archive", "config", "content", "fetch", "frontier", "frontier.postgres", "frontier.sqlite",
         "judge.priority", "output", "parse",
     ),
-    "content": (*GROUND, "parse", "text"),
     "wishes": (*GROUND, "collection", "fetch", "parse"),
     "derived": (*GROUND, "archive", "collection", "frontier.sqlite", "judge.admission", "text"),
     "graph": (*GROUND, "collection", "output"),

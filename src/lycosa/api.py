@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lycosa.crawler.summary import CrawlReport
     from lycosa.derived.near_duplicates import NearDuplicate
     from lycosa.explain.why import Why
+    from lycosa.output.rows import Rows
 
 #: Short names of settings: those of the command line's options.
 SHORT = {option.removeprefix("--").replace("-", "_"): key for key, option in OPTIONS.items()}
@@ -43,6 +44,23 @@ class Collection(stored.Collection):
         from lycosa.explain.why import explain
 
         return explain(self, url, links=links, quarry=quarry)
+
+    def list(
+        self,
+        name: str,
+        *,
+        facets: Mapping[str, str | Sequence[str]] | None = None,
+        words: str = "",
+        sort: str = "",
+        columns: Sequence[str] = (),
+    ) -> Rows:
+        """The rows of a list as the page in the browser has it: "pages", "urls", "hosts", "records", "geo/services"…
+
+        The first call after a crawl brings its index up to date.
+        """
+        from lycosa.missions.lists import find_list, list_rows
+
+        return list_rows(self, find_list(name), facets=facets or {}, words=words, sort=sort, columns=columns)
 
     def near_duplicates(self, *, host: str = "", tell: Callable[[str], None] | None = None) -> Iterator[NearDuplicate]:
         """The pages that say nearly the same, cluster by cluster, the largest first; with `host`, those that it is in.

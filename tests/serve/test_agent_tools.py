@@ -270,6 +270,16 @@ def test_any_arguments_end_in_a_sentence(agent: Callable[..., Agent]) -> None:
     agent(task)
 
 
+def test_a_page_leaves_as_markdown(folder: Path) -> None:
+    """Its main content, or the whole of it."""
+    with serving(folder) as server:
+        answer = server.get(f"/c/press/page.md?url={FLOODS}")
+        assert answer.headers["content-type"].startswith("text/markdown")
+        assert "The river Ebro rose to 8.20 metres" in answer.text
+        assert len(server.get(f"/c/press/page.md?url={FLOODS}&whole=1").text) > len(answer.text)
+        assert server.get("/c/press/page.md?url=http://none.example/").status == 404
+
+
 def test_it_speaks_over_standard_streams(folder: Path) -> None:
     """`lycosa mcp FOLDER`, as agents start it."""
     command = StdioServerParameters(command=sys.executable, args=["-P", "-m", "lycosa", "mcp", str(folder)])

@@ -32,6 +32,7 @@ from lycosa.collection.reading_source import folder_of
 from lycosa.collection.records import RecordFilter, RecordInfo, list_records
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
+from lycosa.content.page_content import MainContent, read_page_content
 from lycosa.disk import mark_file
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.fetch.decode import DecodedBody, decode
@@ -39,6 +40,8 @@ from lycosa.frontier import link_codec as links
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
 from lycosa.model import STATE_NAMES, ArchivePlace
+from lycosa.output.plain import counted, fit_html
+from lycosa.output.rows import Rows, html_table
 from lycosa.output.table import Value
 from lycosa.parse import Doc, read
 
@@ -121,6 +124,11 @@ class Page:
     def __repr__(self) -> str:
         return f"<Page {self.url}>"
 
+    def _repr_html_(self) -> str:
+        """Title, address and facts, as notebooks show them."""
+        facts = (self.url, self.title, self.status, self.mime, f"{self.fetched:%Y-%m-%d %H:%M}", self.round)
+        return html_table(("url", "title", "status", "type", "fetched", "round"), [facts])
+
     @property
     def fetched(self) -> datetime:
         """When it was fetched, in UTC."""
@@ -198,6 +206,16 @@ class Page:
         return self.doc.text
 
     @cached_property
+    def content(self) -> MainContent:
+        """What the page says, without what stands around it: kind, title, authors, date, and its blocks."""
+        return read_page_content(self.doc)
+
+    @property
+    def markdown(self) -> str:
+        """Its main content as Markdown."""
+        return self.content.markdown
+
+    @cached_property
     def links(self) -> list[PageLink]:
         """The links of the page, resolved and normalised."""
         return self._source._links(self._n, self._round)
@@ -248,6 +266,12 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"<Collection {self.path}>"
+
+    def _repr_html_(self) -> str:
+        """Its last rounds, as notebooks show them."""
+        names = ("round", "started", "answers", "new", "changed", "unchanged", "gone", "back")
+        rounds = [[getattr(each, name) for name in names] for each in self.rounds[-5:]]
+        return f"<p>{fit_html(str(self.path))}: {counted(len(self), 'page')}</p>{html_table(names, rounds)}"
 
     def __enter__(self) -> Self:
         return self
@@ -320,12 +344,13 @@ class Collection:
         page = self.page(url)
         return page.records(kind=kind, quarry=quarry) if page else iter(())
 
-    def query(self, sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0) -> Iterator[Row]:
+    def query(self, sql: str, values: Sequence[Value] = (), *, seconds: float = 0.0) -> Rows:
         """The rows of a SELECT over tables and views (`pages`, `urls`, `links`, `hosts`, `records`); it can only read.
 
-        `seconds` ends a statement that takes longer; 0 lets it run.
+        `seconds` ends a statement that takes longer; 0 lets it run. `to_arrow()`, `to_pandas()` and `to_polars()` make
+        tables of them.
         """
-        return select(self.path, sql, values, seconds=seconds).rows
+        return Rows(*select(self.path, sql, values, seconds=seconds))
 
     def inlinks(self, url: str, *, contexts: bool = False) -> Iterator[InLink]:
         """The links to this URL, in the order in which their pages were found; takes one pass over all links."""

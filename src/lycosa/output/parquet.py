@@ -20,7 +20,7 @@ from lycosa.extras import need
 
 need("arro3", extra="parquet", what="Parquet")
 
-from arro3.core import Array, DataType, Field, RecordBatch, RecordBatchReader, Schema, list_array  # noqa: E402
+from arro3.core import Array, DataType, Field, RecordBatch, RecordBatchReader, Schema, Table, list_array  # noqa: E402
 from arro3.io import write_parquet as write_stream  # noqa: E402
 
 #: Rows of a group, and about as many bytes of text in it.
@@ -97,6 +97,14 @@ def write_parquet(rows: Iterable[Sequence[Any]], columns: Sequence[str], target:
         if file.problem is not None:
             raise file.problem
         return count
+
+
+def make_table(rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> Table:
+    """The same rows as a table in memory."""
+    types = [_NOTHING] * len(columns)
+    groups = [*_cut_groups(rows, types)]
+    schema = Schema([Field(name, _data_type(each)) for name, each in zip(columns, types, strict=True)])
+    return Table.from_batches([_make_batch(group, types, schema) for group in groups], schema=schema)
 
 
 class _Watched(io.RawIOBase):

@@ -84,6 +84,7 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/lists/{file}", list_page.download, has_twin=False),
     PageRoute("/c/{name}/search", home.show_search, label=mark("Search")),
     PageRoute("/c/{name}/page", page_detail.show_page),
+    PageRoute("/c/{name}/page.md", page_detail.send_markdown, has_twin=False),
     PageRoute("/c/{name}/url", page_detail.show_url, label=mark("Why")),
     PageRoute("/c/{name}/host", page_detail.show_host),
     PageRoute("/c/{name}/replay", replay.replay, has_twin=False),

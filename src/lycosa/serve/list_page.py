@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,10 +16,8 @@ from starlette.responses import Response
 from lycosa.collection.collection import Collection
 from lycosa.lists.definition import LISTS, IndexedList, ListDefinition, TableList
 from lycosa.lists.files import AT_ONCE, FILE_TYPES, send_rows
-from lycosa.lists.index import index_folder, opened_index
-from lycosa.lists.indexed_query import IndexedQuery
-from lycosa.lists.query import Choice, ListFacet, ListPage, ListQuery, read_choice
-from lycosa.lists.table_query import TableQuery
+from lycosa.lists.query import Choice, ListFacet, ListPage, read_choice
+from lycosa.missions.lists import opened_query
 from lycosa.serve.indexing import IndexState
 from lycosa.serve.page_request import NotFound, PageRequest, View, with_query
 from lycosa.serve.translations import mark
@@ -152,7 +149,7 @@ def show_list(request: PageRequest, one: ListDefinition) -> View | Response:
     if request.file_type:
         return _send_file(request, one, choice)
     collection = request.collection if isinstance(one, IndexedList) else None
-    with _opened_query(request.folder, one, choice) as (found, is_current):
+    with opened_query(request.folder, one, choice) as (found, is_current):
         if found is None:
             assert isinstance(one, TableList)
             return View(*one.absent)
@@ -170,34 +167,22 @@ def show_list(request: PageRequest, one: ListDefinition) -> View | Response:
     )
 
 
-@contextmanager
-def _opened_query(folder: Path, one: ListDefinition, choice: Choice) -> Iterator[tuple[ListQuery | None, bool]]:
-    """The query of a choice, and whether it asks the state of now; None: there is no such list yet."""
-    if isinstance(one, TableList):
-        with one.open(folder) as table:
-            yield (None, True) if table is None else ((one.query or TableQuery)(table, one, choice), table.is_current)
-        return
-    assert isinstance(one, IndexedList)
-    with opened_index(index_folder(folder)) as index:
-        yield IndexedQuery(index, one, choice), True
-
-
 def count_items(folder: Path, one: TableList) -> int:
     """How many items a list has where nothing is chosen."""
-    with _opened_query(folder, one, read_choice(one, one.unasked)) as (found, _):
+    with opened_query(folder, one, read_choice(one, one.unasked)) as (found, _):
         return 0 if found is None else found.total()
 
 
 def _send_file(request: PageRequest, one: ListDefinition, choice: Choice) -> Response:
     """The whole selection in its order."""
     folder = request.folder
-    with _opened_query(folder, one, choice) as (found, _):
+    with opened_query(folder, one, choice) as (found, _):
         if found is None:
             raise NotFound("This page has no list that leaves as a file.")
         columns = found.columns_of_file()
 
     def rows() -> Iterator[list[Any]]:
-        with Collection(folder) as collection, _opened_query(folder, one, choice) as (found, _):
+        with Collection(folder) as collection, opened_query(folder, one, choice) as (found, _):
             if found is not None:
                 yield from found.rows(collection, columns, at_a_time=AT_ONCE)
 

@@ -12,10 +12,12 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct, field
+from starlette.responses import Response
 
 from lycosa import urls
 from lycosa.collection.collection import HOLDER, Collection, Page
 from lycosa.collection.graph import InLink
+from lycosa.content.page_content import read_page_content
 from lycosa.errors import LycosaError, UsageError
 from lycosa.explain.narrative import conclude
 from lycosa.explain.why import Host, Why, explain
@@ -58,7 +60,20 @@ def read_start(page: Page, most: int) -> Doc:
 
 def read_markdown(page: Page, *, whole: bool = False) -> str:
     """A page as Markdown: its main content, or the `whole` of it."""
-    return read_start(page, _BODY_BYTES).text
+    doc = read_start(page, _BODY_BYTES)
+    if not whole:
+        return read_page_content(doc).markdown
+    return doc.tree.to_markdown() if doc.tree is not None else doc.text
+
+
+def send_markdown(request: PageRequest) -> Response:
+    """A stored page as Markdown: ?url=…, with &whole=1 all of it, with &round=… an older copy."""
+    url = asked_value(request, "url")
+    page = request.collection.page(url, round=asked_round(request, "round"))
+    if page is None:
+        raise NotFound(f"There is no page {url[:500]} in this collection.")
+    text = read_markdown(page, whole=request.query.get("whole", "") == "1")
+    return Response(text.encode("utf-8", "replace"), media_type="text/markdown; charset=utf-8")
 
 
 def find_problem(page: Page, most: int) -> str:
