@@ -6,7 +6,6 @@ Arrow's tables are handed on without a copy to whatever reads Arrow: pandas, Pol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
 from itertools import chain, islice
 from typing import Any, Self
 
@@ -15,6 +14,7 @@ from lycosa.output.plain import fit_html
 
 _SHOWN_ROWS = 20
 _SHOWN_CHARS = 120
+_LACKS = "A table of {0} needs it: pip install {0}. to_arrow() needs less."
 
 
 class Rows(Iterator[tuple[Any, ...]]):
@@ -41,11 +41,19 @@ class Rows(Iterator[tuple[Any, ...]]):
 
     def to_pandas(self) -> Any:
         """The rest as a DataFrame of pandas, which has to be installed."""
-        return _load("pandas").DataFrame.from_records([*self], columns=self.columns)
+        try:
+            import pandas
+        except ImportError:
+            raise UsageError(_LACKS.format("pandas")) from None
+        return pandas.DataFrame.from_records([*self], columns=self.columns)
 
     def to_polars(self) -> Any:
         """The rest as a DataFrame of Polars, which has to be installed."""
-        return _load("polars").DataFrame(self.to_arrow())
+        try:
+            import polars
+        except ImportError:
+            raise UsageError(_LACKS.format("polars")) from None
+        return polars.DataFrame(self.to_arrow())
 
     def _repr_html_(self) -> str:
         """The first rows, as notebooks show them; they are not used up."""
@@ -65,10 +73,3 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, more: b
 def _cell(value: Any) -> str:
     text = "" if value is None else str(value)
     return fit_html(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…")
-
-
-def _load(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise UsageError(f"A table of {name} needs it: pip install {name}. to_arrow() needs less.") from None
