@@ -50,11 +50,11 @@ def sync_file(path: Path) -> None:
         os.close(handle)
 
 
-def replace_text(path: Path, text: str) -> None:
+def replace_text(path: Path, text: str, *, mode: int = 0o666) -> None:
     """Write a small file atomically: at any instant it holds the old text or the new one, whole."""
     new = path.with_name(f"{path.name}.new")
     try:
-        with open(new, "w", encoding="utf-8") as file:
+        with open(new, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

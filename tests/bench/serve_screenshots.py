@@ -56,9 +56,9 @@ def start_running(client: ServeClient) -> None:
         "name": "museum",
         "seeds": "http://museum.example/\nhttp://busy.museum.example/",
         "scope": "domain",
-        "delay": "0.02",
-        "limit": "20000",
-        "contact": "mailto:test@lycosa.test",
+        "fetch.delay_s": "0.02",
+        "limits.pages": "20000",
+        "agent.contact": "mailto:test@lycosa.test",
     }
     answer = client.post("/crawls", fields)
     assert answer.status == 303, answer.text
@@ -67,8 +67,13 @@ def start_running(client: ServeClient) -> None:
 def fill_form(view: BrowserView) -> None:
     """The form for a new crawl with mistakes, sent."""
     view.page.locator(".heading a.main").click()
-    for field, text in (("seeds", "htp:/example"), ("name", "a/../b"), ("depth", "deep"), ("delay", "-1")):
-        view.page.locator(f"#{field}").fill(text)
+    for field, text in (
+        ("seeds", "htp:/example"),
+        ("name", "a/../b"),
+        ("limits.depth", "deep"),
+        ("fetch.delay_s", "-1"),
+    ):
+        view.page.locator(f"[name='{field}']").fill(text)
     view.page.locator("form[action='/crawls'] button.main").click()
     view.page.get_by_role("alert").wait_for()
 

@@ -63,12 +63,12 @@ def test_a_crawl_is_started_watched_stopped_and_continued(client: ServeClient, t
     """By clicks alone; the figures change without a reload, and the crawl ends as by Ctrl-C."""
     folder = tmp_path / "first"
     with browsing() as browser, viewing(browser) as view:
-        page = view.open(client.address)
+        page = view.open(f"{client.address}/new")
         page.get_by_role("textbox", name="Seeds").fill("http://site.example/\nhttp://busy.example/")
         page.get_by_label("Name of the collection").fill("first")
-        page.get_by_label("Scope").select_option("host")
-        page.get_by_label("Delay").fill("0.02")
-        page.get_by_label("Contact").fill("mailto:test@lycosa.test")
+        page.get_by_label("Scope", exact=True).select_option("host")
+        page.get_by_label("Delay", exact=True).fill("0.02")
+        page.get_by_label("Contact", exact=True).fill("mailto:test@lycosa.test")
         page.get_by_role("button", name="Start the crawl").click()
         page.wait_for_url("**/c/first/crawl")
         page.get_by_text("running").wait_for()
@@ -113,7 +113,7 @@ def test_the_page_tells_what_a_mission_found(site: Web, client: ServeClient, tmp
     for name, lines in papers.items():
         site[f"papers.example/{name}"] = Reply(make_pdf(*lines), headers={"Content-Type": "application/pdf"})
     with browsing() as browser, viewing(browser) as view:
-        page = view.open(client.address)
+        page = view.open(f"{client.address}/new")
         page.get_by_role("textbox", name="Seeds").fill("http://papers.example/")
         page.get_by_label("Name of the collection").fill("papers")
         page.locator("input[name=mission][value=documents]").check()
@@ -136,10 +136,10 @@ def test_the_page_tells_what_a_mission_found(site: Web, client: ServeClient, tmp
 def test_a_button_that_is_pressed_twice_starts_one_crawl(client: ServeClient) -> None:
     """The second press would find the name taken, and say that nothing was started."""
     with browsing() as browser, viewing(browser) as view:
-        page = view.open(client.address)
+        page = view.open(f"{client.address}/new")
         page.get_by_role("textbox", name="Seeds").fill("http://site.example/")
         page.get_by_label("Name of the collection").fill("first")
-        page.get_by_label("Depth").fill("0")
+        page.get_by_label("Depth", exact=True).fill("0")
         button = page.get_by_role("button", name="Start the crawl")
         button.scroll_into_view_if_needed()
         box = button.bounding_box()
@@ -155,7 +155,12 @@ def test_a_crawl_outlives_the_server(site: Web, tmp_path: Path) -> None:
     """It is found again by the next server, which stops it."""
     options = (f"--connect-to={site.connect_to}", "--workers=1")
     settings = ServeSettings(folder=tmp_path, crawl_options=options)
-    fields = {"name": "long", "seeds": "http://site.example/", "delay": "0.2", "contact": "mailto:t@lycosa.test"}
+    fields = {
+        "name": "long",
+        "seeds": "http://site.example/",
+        "fetch.delay_s": "0.2",
+        "agent.contact": "mailto:t@lycosa.test",
+    }
     with serving(tmp_path, settings) as client:
         answer = client.post("/crawls", fields)
         assert answer.status == 303 and answer.headers["location"] == "/c/long/crawl"
@@ -170,7 +175,13 @@ def test_a_crawl_outlives_the_server(site: Web, tmp_path: Path) -> None:
 
 def test_a_finished_collection_is_visited_again(site: Web, client: ServeClient, tmp_path: Path) -> None:
     """Recrawl begins the next round."""
-    fields = {"name": "small", "seeds": "http://site.example/", "depth": "1", "delay": "0", "scope": "host"}
+    fields = {
+        "name": "small",
+        "seeds": "http://site.example/",
+        "limits.depth": "1",
+        "fetch.delay_s": "0",
+        "scope": "host",
+    }
     assert client.post("/crawls", fields).status == 303
     wait_until_ended(tmp_path / "small")
     assert client.get("/c/small/crawl.json").json["figures"]["state"] == "finished"

@@ -254,9 +254,10 @@ def test_a_new_collection_is_made_right_below_the_folder(client: ServeClient, fo
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("mission", "no-such"), ("mission", "../x.toml"), ("scope", "--robots=ignore"), ("limit", "--debug"),
-        ("delay", "-1; rm"), ("seeds", "--collection=/tmp/x"), ("seeds", "file:///etc/passwd"), ("depth", "three"),
-        ("time", "soon"), ("host_pages", "x"), ("contact", "a\r\nb: c"), ("seeds", ""),
+        ("mission", "no-such"), ("mission", "../x.toml"), ("scope", "--robots=ignore"), ("limits.pages", "--debug"),
+        ("fetch.delay_s", "-1; rm"), ("seeds", "--collection=/tmp/x"),
+        ("seeds", "file:///etc/passwd"), ("limits.depth", "three"),
+        ("limits.time_s", "soon"), ("limits.host_pages", "x"), ("agent.contact", "a\r\nb: c"), ("seeds", ""),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_at_its_field(client: ServeClient, folder: Path, field: str, value: str) -> None:

@@ -56,14 +56,14 @@ class ServeClient:
         return self.request("GET", path, headers={name.replace("_", "-"): text for name, text in headers.items()})
 
     def post(
-        self, path: str, fields: Mapping[str, object], *, page: str = "/", headers: Mapping[str, str] | None = None
+        self, path: str, fields: Mapping[str, object], *, page: str = "/new", headers: Mapping[str, str] | None = None
     ) -> PageAnswer:
         """Send a form with the token that a page of ours has."""
         body = urlencode({"token": self.token(page), **fields}, doseq=True)
         form = {"content-type": "application/x-www-form-urlencoded", "origin": self.address}
         return self.request("POST", path, headers={**form, **(headers or {})}, body=body.encode())
 
-    def token(self, page: str = "/") -> str:
+    def token(self, page: str = "/new") -> str:
         """The token in the forms of a page."""
         found = re.search(r'name="token" value="(\w+)"', self.get(page).text)
         return found[1] if found else ""

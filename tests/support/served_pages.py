@@ -34,6 +34,9 @@ _SPARQL = quote(
 CORE_PAGES = {
     "home": "/",
     "home-filtered": "/?q=nothing",
+    "new": "/new?mission=documents",
+    "settings": "/c/newspaper/settings",
+    "work": "/c/newspaper/work",
     "collection": "/c/newspaper/",
     "collection-empty": "/c/empty/",
     "crawl-ended": "/c/newspaper/crawl",

@@ -318,31 +318,22 @@ def _write_settings(command_line: CommandLine, form: str | None) -> None:
 
 
 def _write_rules(command_line: CommandLine, form: str | None) -> None:
-    from lycosa import urls
     from lycosa.collection.folder import list_seeds
-    from lycosa.config.seeds import read_seeds
-    from lycosa.extract.quarry_loader import load_quarry
-    from lycosa.judge.admission.rules import Rules
+    from lycosa.explain.trial import try_addresses
     from lycosa.output.plain import printable
     from lycosa.output.table import write
-    from lycosa.quarry import url_judge
 
     mission = command_line.loaded.mission
-    seeds = read_seeds(list_seeds(mission, Path(mission.keep.collection))).urls
-    quarry = load_quarry(mission) if any(mission.own.get(name) for name in mission.missions) else None
-    rules, cleaner = Rules(mission, seeds, url_judge=url_judge(quarry)), urls.Cleaner(mission.urls)
+    seeds = list_seeds(mission, Path(mission.keep.collection))
     with opened("-", form) as (out, chosen_format):
         rows: list[tuple[str, ...]] = []
-        for word in read_seeds(command_line.words).urls:
-            url = cleaner.clean(word)
-            # The distance of a URL from the seeds is not known here; all but the seeds have a depth of at least 1.
-            steps = rules.explain(url, depth=int(url not in seeds), host=urls.host_of(url), seed=url in seeds)
-            verdicts = [(rule, "yes" if verdict.ok else "no", verdict.detail) for rule, verdict in steps]
+        for tried in try_addresses(mission, seeds, command_line.words):
+            verdicts = [(rule, "yes" if verdict.ok else "no", verdict.detail) for rule, verdict in tried.rules]
             if chosen_format == "table":
-                refused = ", ".join(rule for rule, verdict in steps if not verdict.ok)
+                refused = ", ".join(tried.refused_by)
                 verdict = f"refused ({refused})" if refused else "visited, if robots.txt allows"
-                out.write(f"{printable(url)}: {verdict}\n")
+                out.write(f"{printable(tried.url)}: {verdict}\n")
                 write(verdicts, ("rule", "ok", "detail"), out, form=chosen_format)
-            rows += [(url, *row) for row in verdicts]
+            rows += [(tried.url, *row) for row in verdicts]
         if chosen_format != "table":
             write(rows, ("url", "rule", "ok", "detail"), out, form=chosen_format)

@@ -12,6 +12,7 @@ from typing import Any
 
 from lycosa.config import mission_table
 from lycosa.config.fields import (
+    Field,
     GivenValue,
     Path,
     Problem,
@@ -236,15 +237,22 @@ def _unquoted(word: str) -> str:
 # Writing
 
 
-def to_toml(mission: Mission) -> str:
-    """The mission as a TOML file that loads as the same mission; secrets are left out, and a comment says so."""
+def to_toml(mission: Mission, *, whole: bool = True) -> str:
+    """The mission as a TOML file that loads as the same mission; secrets are left out, and a comment says so.
+
+    The `whole` of it has every setting; else there are those that differ from their defaults.
+    """
     public_mission = without_secrets(mission)
+
+    def lines(settings: object, members: Mapping[str, Field]) -> list[str]:
+        values = ((name, getattr(settings, name), field.default) for name, field in members.items())
+        return [f"{name} = {_value(value)}" for name, value, default in values if whole or value != default]
+
     out = ["# Settled by lycosa. Secrets (passwords, cookies, credentials in headers and proxies) are left out.", ""]
-    out += [f"{name} = {_value(getattr(public_mission, name))}" for name in sections()[""]]
+    out += lines(public_mission, sections()[""])
     for section, members in sections().items():
-        if section:
-            out += ["", f"[{section}]"]
-            out += [f"{name} = {_value(getattr(getattr(public_mission, section), name))}" for name in members]
+        if section and (found := lines(getattr(public_mission, section), members)):
+            out += ["", f"[{section}]", *found]
     for name, values in public_mission.own.items():
         out += _table((name,), values)
     for host, rule in public_mission.hosts.items():

@@ -270,10 +270,10 @@ def _resume(
     mission: Mission, frontier: Frontier, seeds: list[str], *, folder: str, more_seeds: int, judge: UrlJudge | None
 ) -> list[str]:
     """Apply the settings of this run to what the last one left; returns what people should know."""
-    before = _last_mission(frontier)
+    before = last_mission(frontier)
     stored = load(text=to_toml(mission)).mission  # without secrets, as before
     notes = _describe_changes(stored, before, folder=folder, more_seeds=more_seeds)
-    notes += _reopen(mission, _find_governed(stored, before), frontier, seeds, judge)
+    notes += _reopen(mission, find_governed(stored, before), frontier, seeds, judge)
     notes += fetch_again(mission, frontier)
     notes += _store_now(mission, frontier)
     frontier.changes.cap_waits(clock.now() + longest_pause(mission.fetch))
@@ -286,7 +286,7 @@ def _retry_failed(frontier: Frontier) -> list[str]:
     return [f"Of what failed, {counted(count, 'URL', 'is')} tried again."]
 
 
-def _last_mission(frontier: Frontier) -> Mission | None:
+def last_mission(frontier: Frontier) -> Mission | None:
     """The mission of the last run; None where it cannot be read any more."""
     try:
         return load(text=frontier.meta("mission") or "").mission
@@ -294,7 +294,7 @@ def _last_mission(frontier: Frontier) -> Mission | None:
         return None
 
 
-def _find_governed(mission: Mission, before: Mission | None) -> list[str]:
+def find_governed(mission: Mission, before: Mission | None) -> list[str]:
     """The reasons whose settings changed since the last run: all, where its mission cannot be read any more."""
     return [
         reason
@@ -328,7 +328,7 @@ def _reopen(
     mission: Mission, governed: list[str], frontier: Frontier, seeds: list[str], judge: UrlJudge | None
 ) -> list[str]:
     """Judge again what settings had refused that changed since the last run; what traps counted so far still counts."""
-    reasons = [reason for reason in governed if reason not in _holding(mission.fetch)]
+    reasons = [reason for reason in governed if reason not in holding(mission.fetch)]
     if "no-range" in reasons:
         frontier.set_meta(RANGES_CHANGED, str(frontier.rounds.listing()[-1].round))
     if not reasons:
@@ -341,7 +341,7 @@ def _reopen(
     return [f"The settings changed: of what was refused, {counted(count, 'URL', 'is')} now admitted."] if count else []
 
 
-def _holding(fetch: FetchSettings) -> list[str]:
+def holding(fetch: FetchSettings) -> list[str]:
     """The reasons of nofollow rules that still hold."""
     rules = {
         "nofollow": fetch.nofollow == "obey",

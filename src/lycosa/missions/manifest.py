@@ -80,6 +80,10 @@ class MissionManifest(Struct, frozen=True, kw_only=True):
     summary: str = ""
     #: The page that shows it at work, which the help names: a file of the documentation, or an address.
     tour: str = ""
+    #: The job that it does, as people call it who do not know the program ("Documents of a faculty"), and an address
+    #: at which such a crawl may begin; empty: its summary tells.
+    job: str = ""
+    example: str = ""
 
     # Settings
 

@@ -32,6 +32,7 @@ from lycosa.errors import BeingMade, CollectionError, Damaged, DiskFull, LycosaE
 from lycosa.extract.quarry_loader import only_missions
 from lycosa.output.plain import printable
 from lycosa.serve import (
+    crawl_form_page,
     crawl_page,
     export_page,
     graph_page,
@@ -69,7 +70,8 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/login", home.show_login),
     PageRoute("/login", home.log_in, method="POST"),
     PageRoute("/logout", home.log_out, method="POST"),
-    PageRoute("/crawls", home.begin_crawl, method="POST"),
+    PageRoute("/new", crawl_form_page.show_form),
+    PageRoute("/crawls", crawl_form_page.begin_crawl, method="POST"),
     PageRoute("/c/{name}/", home.show_collection, label=mark("Overview")),
     PageRoute("/c/{name}/crawl", crawl_page.show_crawl, label=mark("Crawl")),
     PageRoute("/c/{name}/crawl/events", crawl_page.send_events, has_twin=False),
@@ -95,6 +97,8 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/query/delete", query_page.delete, method="POST"),
     PageRoute("/c/{name}/exports", export_page.show_exports, label=mark("Exports")),
     PageRoute("/c/{name}/exports", export_page.make_export, method="POST"),
+    PageRoute("/c/{name}/settings", crawl_form_page.show_settings, label=mark("Settings")),
+    PageRoute("/c/{name}/settings", crawl_form_page.change_settings, method="POST"),
     PageRoute("/c/{name}/work", work_page.show_works),
     PageRoute("/c/{name}/work/{number}", work_page.show_work),
     PageRoute("/c/{name}/work/{number}/file", work_page.send_product, has_twin=False),

@@ -1,16 +1,15 @@
-"""The form for a new crawl: its fields, checked as `lycosa check` does, and the command line that they make.
+"""The form of a crawl: its fields, checked as `lycosa check` does, and the command line that they make.
 
-Only these fields are taken, and each becomes one option with its value behind an equals sign: what a form brings is
-never more than the value of an option that stands here. A collection may be somebody else's, and one click
-continues it. So the page reads its mission as the crawl would, and starts none that is risky: that names a program,
-or a file out of the served folder.
+Each field stands for a setting that `form_settings` offers, and becomes one `--set` with its value behind an equals
+sign: what a form brings is never more than the value of a setting that is offered. A collection may be somebody
+else's, and one click continues it. So the page reads its mission as the crawl would, and starts none that is risky:
+that names a program, or a file out of the served folder.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,14 +17,19 @@ from msgspec import Struct
 from starlette.datastructures import QueryParams
 
 from lycosa import urls
+from lycosa.config import mission_table
+from lycosa.config.fields import split
 from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission, find_own
 from lycosa.config.seeds import read_seeds
 from lycosa.config.settings import Mission
+from lycosa.config.value_parsers import Wrong, check_host
+from lycosa.disk import replace_text
 from lycosa.errors import LycosaError, UsageError
 from lycosa.judge.admission.rules import Rules
 from lycosa.missions import registry
-from lycosa.serve.collection_folders import CollectionFolders
+from lycosa.serve.collection_folders import STATE_FOLDER, CollectionFolders
+from lycosa.serve.form_settings import is_offered, offered_values
 from lycosa.serve.translations import Translator, mark
 
 
@@ -51,52 +55,23 @@ def refuse_risky_mission(folder: Path, *, below: Path) -> None:
 
 MOST_SEEDS = 10_000
 _VALUE_CHARS = 500
+_LIST_CHARS = 200_000
 _SEED_ENDS = re.compile(r"[\r\n]+|\s+(?=https?://)")  # a blank may stand within an address
-
-
-class FormSetting(NamedTuple):
-    """A field that stands for a setting."""
-
-    field: str
-    key: str  # dotted, as in a mission
-    option: str
-    label: str
-    hint: str = ""
-    example: str = ""
-
-
-SETTINGS = (
-    FormSetting("limit", "limits.pages", "--limit", mark("Pages at most"), mark("Empty: all of them"), "1000"),
-    FormSetting("depth", "limits.depth", "--depth", mark("Depth"), mark("Links from a seed; 0: the seeds alone"), "3"),
-    FormSetting("time", "limits.time_s", "--max-time", mark("Time at most"), mark("As 90, 15m or 2h"), "2h"),
-    FormSetting("host_pages", "limits.host_pages", "--max-host-pages", mark("Pages of each host at most"), "", "500"),
-    FormSetting(
-        "delay", "fetch.delay_s", "--delay", mark("Delay"), mark("Seconds between two requests to one host"), "1"
-    ),
-    FormSetting(
-        "contact",
-        "agent.contact",
-        "--contact",
-        mark("Contact"),
-        mark("Mail address or URL by which site owners reach you"),
-        "you@example.org",
-    ),
-)
-SCOPE = FormSetting("scope", "scope", "--scope", mark("Scope"))
-SCOPES = (
-    ("", mark("Usual: the hosts of the seeds and those below them, or as the mission says")),
-    ("path", mark("Below the folder of each seed")),
-    ("host", mark("On the hosts of the seeds")),
-    ("domain", mark("In the domains of the seeds")),
-    ("free", mark("Anywhere")),
-)
+#: The fields for a log-in, by what they set for the host.
+LOGIN = {
+    "user": mark("User name"),
+    "password": mark("Password"),
+    "login_url": mark("Page with the log-in form; empty: the server asks by itself"),
+}
 
 
 class MissionOffer(Struct, frozen=True):
-    """A mission that the form offers."""
+    """A mission that the form offers, as a job in plain words."""
 
     name: str
+    job: str
     summary: str
+    example: str = ""
 
 
 class CrawlForm(Struct):
@@ -105,8 +80,10 @@ class CrawlForm(Struct):
     name: str = ""
     seeds: str = ""
     missions: list[str] = []
-    scope: str = ""
-    values: dict[str, str] = {}  # of SETTINGS, by field
+    values: dict[str, str] = {}  # of offered settings, by dotted key, where something was typed
+    login_host: str = ""
+    login: dict[str, str] = {}  # of LOGIN
+    schedule: dict[str, str] = {}  # fields of a schedule
     complaints: dict[str, str] = {}
 
 
@@ -116,45 +93,80 @@ class CheckedCrawl(NamedTuple):
     folder: Path
     arguments: list[str]  # of `lycosa crawl`
     seeds: tuple[str, ...]  # that it reads from its standard input
+    mission: Mission
 
 
 def offered_missions() -> list[MissionOffer]:
     """The missions that are installed and can be used."""
-    return [MissionOffer(mission.name, mission.summary) for mission in registry.every()]
+    return [
+        MissionOffer(mission.name, mission.job or mission.name, mission.summary, mission.example)
+        for mission in registry.every()
+    ]
 
 
 def read_form(form: QueryParams) -> CrawlForm:
     """What was typed, with bounds on its length."""
+    values = {}
+    for key in form:
+        path = split(key)
+        if path and is_offered(path) and (text := form[key].replace("\r\n", "\n")[:_LIST_CHARS].strip()):
+            values[key] = text
     return CrawlForm(
         name=form.get("name", "")[:_VALUE_CHARS].strip(),
         seeds=form.get("seeds", ""),
         missions=[name[:_VALUE_CHARS] for name in form.getlist("mission")[:20] if name],
-        scope=form.get("scope", "")[:_VALUE_CHARS],
-        values={
-            setting.field: form.get(setting.field, "")[:_VALUE_CHARS].strip()
-            for setting in SETTINGS
-            if form.get(setting.field, "").strip()
-        },
+        values=values,
+        login_host=form.get("login.host", "")[:_VALUE_CHARS].strip(),
+        login={key: text for key in LOGIN if (text := form.get(f"login.{key}", "")[:_VALUE_CHARS].strip())},
+        schedule={key: form[key][:_VALUE_CHARS].strip() for key in form if key.startswith("schedule.")},
     )
+
+
+def fill_form(mission: Mission, *, name: str = "") -> CrawlForm:
+    """The form as it would have been filled in for a mission: fields that say what its missions say are empty."""
+    usual = offered_values(usual_mission(mission.missions))
+    values = {key: text for key, text in offered_values(mission).items() if text != usual.get(key)}
+    return CrawlForm(name=name, seeds="\n".join(mission.seeds), missions=list(mission.missions), values=values)
+
+
+def usual_mission(missions: list[str] | tuple[str, ...]) -> Mission:
+    """The settings that missions bring; without any, the defaults."""
+    return load(find_mission(",".join(missions)) if missions else None).mission
+
+
+def read_mission_file(text: str) -> tuple[CrawlForm, list[str]]:
+    """The form for a mission file, and the settings of it that no form offers; UsageError where it is none."""
+    mission = load(text=text[:_LIST_CHARS]).mission
+    form = fill_form(mission)
+    usual = usual_mission(mission.missions)
+    left = [f"keep.{name}" for name in ("database", "archive", "mirror", "index")]
+    left += ["quarry", "thesaurus", "render.browser", "fetch.proxy", "hosts", "seeds_file"]
+
+    def value(of: Mission, key: str) -> object:
+        found: object = of
+        for part in key.split("."):
+            found = getattr(found, part)
+        return found
+
+    return form, [key for key in left if value(mission, key) != value(usual, key)]
 
 
 def check_form(form: CrawlForm, folders: CollectionFolders, translate: Translator) -> CheckedCrawl | None:
     """The crawl that a form asks for; None where something is wrong, which its complaints then say."""
-    complaints = form.complaints = {}
-    folder = _check_name(form.name, folders, complaints, translate)
-    overrides = _check_values(form, complaints)
-    mission = _check_missions(form, overrides, complaints, translate)
-    seeds = _check_seeds(form, mission, complaints, translate)
-    files = _place_files(folder, mission, folders, complaints, translate)
-    if complaints or folder is None:
+    form.complaints = {}
+    folder = _check_name(form.name, folders, form.complaints, translate)
+    mission, sets = check_settings(form, translate)
+    seeds = check_seeds(form, mission, translate)
+    sets += _check_login(form, folders.root, translate)
+    files = _place_files(folder, mission, folders, form.complaints, translate)
+    if form.complaints or folder is None or mission is None:
         return None
-    arguments = [",".join(form.missions)] if form.missions else []
-    options = [f"{setting.option}={form.values[setting.field]}" for setting in SETTINGS if setting.field in form.values]
-    if form.scope:
-        options.append(f"--scope={form.scope}")
+    options = [f"--set={text}" for text in sets]
     if seeds:
         options.append("--seeds=-")
-    return CheckedCrawl(folder, [*options, *files, "--new", f"--collection={folder}", "--", *arguments], seeds)
+    arguments = [",".join(form.missions)] if form.missions else []
+    command = [*options, *files, "--new", f"--collection={folder}", "--", *arguments]
+    return CheckedCrawl(folder, command, seeds, mission)
 
 
 def check_limit(text: str) -> str:
@@ -179,56 +191,59 @@ def _check_name(
     return folder
 
 
-def _check_values(form: CrawlForm, complaints: dict[str, str]) -> dict[str, object]:
-    """The settings that the form gives, each checked by itself so that a complaint stands at its field."""
-    overrides: dict[str, object] = {}
-    fields = {setting.field: (setting, form.values.get(setting.field, "")) for setting in (*SETTINGS, SCOPE)}
-    fields[SCOPE.field] = (SCOPE, form.scope)
-    for field, (setting, value) in fields.items():
-        if not value:
-            continue
-        overrides[setting.key] = value
-        try:
-            load(None, overrides={setting.key: value})
-        except LycosaError as problem:
-            complaints[field] = (
-                str(problem).removeprefix(f"{setting.option}: ").replace(f"{setting.key} is ", "This is ", 1)
-            )
-    return overrides
+def check_new_name(name: str, folders: CollectionFolders, translate: Translator) -> Path:
+    """The folder of a name that is free; UsageError where it cannot be one, or is taken."""
+    complaints: dict[str, str] = {}
+    folder = _check_name(name, folders, complaints, translate)
+    if folder is None or complaints:
+        raise UsageError(complaints["name"])
+    return folder
 
 
-def _check_missions(
-    form: CrawlForm, overrides: Mapping[str, object], complaints: dict[str, str], translate: Translator
-) -> Mission | None:
+def check_settings(
+    form: CrawlForm, translate: Translator, *, own: Path | None = None
+) -> tuple[Mission | None, list[str]]:
+    """The mission that a form gives, and its settings as `--set` takes them; complaints stand at their fields.
+
+    `own` is the mission file of a collection whose settings are changed.
+    """
     known = registry.names()
-    unknown = [name for name in form.missions if name not in known]
-    if unknown:
-        complaints["mission"] = translate(
+    if unknown := [name for name in form.missions if name not in known]:
+        form.complaints["mission"] = translate(
             "There is no mission {name}; allowed: {known}.", name=unknown[0], known=", ".join(known)
         )
-        return None
-    if complaints:
-        overrides = {}
-    file = find_mission(",".join(form.missions)) if form.missions else None
+        return None, []
+    sets = []
+    for key, value in form.values.items():
+        owner = split(key)[0]
+        if mission_table.has(owner) and len(split(key)) == 2 and owner not in form.missions:
+            continue  # of a job that is not chosen
+        try:
+            load(None, sets=[f"{key}={value}"])
+        except LycosaError as problem:
+            said = str(problem).removeprefix("--set: ").removeprefix(f"{owner}: ")
+            form.complaints[key] = said.replace(f"{key} is ", "This is ", 1)
+        else:
+            sets.append(f"{key}={value}")
+    file = own or (find_mission(",".join(form.missions)) if form.missions else None)
     try:
-        return load(file, environ=os.environ, overrides=overrides).mission
+        return load(file, environ=os.environ, sets=sets).mission, sets
     except LycosaError as problem:
-        complaints["mission"] = str(problem)
-        return None
+        form.complaints.setdefault("mission", str(problem))
+        return None, []
 
 
-def _check_seeds(
-    form: CrawlForm, mission: Mission | None, complaints: dict[str, str], translate: Translator
-) -> tuple[str, ...]:
+def check_seeds(form: CrawlForm, mission: Mission | None, translate: Translator) -> tuple[str, ...]:
+    """The seeds of a form; empty where there are none, of which it then complains."""
     lines = (line.strip() for line in _SEED_ENDS.split(form.seeds))
     words = [line for line in lines if line and not line.startswith("#")]
     if not words and mission is not None and (mission.seeds or mission.seeds_file):
         return ()
     if not words:
-        complaints["seeds"] = translate("There is no seed: give at least one address to begin with.")
+        form.complaints["seeds"] = translate("There is no seed: give at least one address to begin with.")
         return ()
     if len(words) > MOST_SEEDS:
-        complaints["seeds"] = translate(
+        form.complaints["seeds"] = translate(
             "There are {count} seeds; allowed: {most}. For more there is lycosa crawl --seeds FILE.",
             count=translate.number(len(words)),
             most=translate.number(MOST_SEEDS),
@@ -244,9 +259,34 @@ def _check_seeds(
                     why = f"{verdict.reason}: {verdict.detail}"
                     raise UsageError(translate("The rules refuse the seed {seed} ({why}).", seed=seed, why=why))
     except LycosaError as problem:
-        complaints["seeds"] = str(problem)
+        form.complaints["seeds"] = str(problem)
         return ()
     return found
+
+
+def _check_login(form: CrawlForm, root: Path, translate: Translator) -> list[str]:
+    """The settings of a log-in; its password is kept in a file that only who runs the server can read."""
+    if not form.login_host:
+        if form.login:
+            form.complaints["login.host"] = translate("Name the host to log in at, as www.example.org.")
+        return []
+    try:
+        host = check_host(form.login_host)
+        given = {key: text for key, text in form.login.items() if key != "password"}
+        sets = [f'hosts."{host}".{key}={text}' for key, text in given.items()]
+        load(None, sets=sets)
+        if host == "*" or not form.login.get("user"):
+            raise Wrong(translate("a host and a user name"))
+    except (Wrong, LycosaError) as problem:
+        form.complaints["login.host"] = problem.allowed if isinstance(problem, Wrong) else str(problem)
+        return []
+    if (password := form.login.get("password")) and not form.complaints:
+        place = root / STATE_FOLDER / "passwords"
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = place / f"{form.name}-{host.replace('*', '_').replace('/', '_')}"
+        replace_text(file, f"{password}\n", mode=0o600)
+        sets.append(f'hosts."{host}".password=file:{file}')
+    return sets
 
 
 def _place_files(

@@ -20,14 +20,13 @@ from lycosa.errors import BeingMade, LycosaError, UsageError
 from lycosa.lists.index import index_folder
 from lycosa.lists.query import read_count
 from lycosa.missions import registry
-from lycosa.serve.collection_folders import decode_name, name_of
+from lycosa.serve.collection_folders import decode_name
 from lycosa.serve.collection_summaries import CollectionSummary
-from lycosa.serve.crawl_form import CrawlForm, MissionOffer, check_form, offered_missions, read_form
+from lycosa.serve.crawl_form import MissionOffer, offered_missions
 from lycosa.serve.indexing import IndexState
-from lycosa.serve.page_request import NotFound, PageRequest, View, collection_link
+from lycosa.serve.page_request import NotFound, PageRequest, View, require_folder
 from lycosa.serve.security import COOKIE, set_cookie
 from lycosa.serve.translations import mark
-from lycosa.serve.watched_crawls import start_crawl
 from lycosa.version import __version__
 
 
@@ -230,41 +229,11 @@ class HomePage(Struct, frozen=True):
     last_page: int
     query: str
     missions: list[MissionOffer]
-    form: CrawlForm
 
 
 def show_home(request: PageRequest) -> View:
     """The list of collections, in the order of their names."""
-    _require_folder(request)
-    return _show(request, CrawlForm())
-
-
-def begin_crawl(request: PageRequest) -> View | Response:
-    """Start a new crawl, or say at each field what is wrong with it."""
-    request.address = "/"  # what is shown then is home, whose links lead on from there
-    _require_folder(request)
-    form = read_form(request.form)
-    checked = check_form(form, request.server_state.folders, request.translate)
-    if checked is None:
-        return _show(request, form, status=422)
-    try:
-        start_crawl(checked.folder, checked.arguments, options=request.settings.crawl_options, seeds=checked.seeds)
-    except LycosaError as problem:
-        form.complaints["form"] = str(problem)
-        return _show(request, form, status=422)
-    folders = request.server_state.folders
-    folders.look_again()
-    return RedirectResponse(collection_link(name_of(folders.root, checked.folder), "crawl"), 303)
-
-
-def _require_folder(request: PageRequest) -> None:
-    """Refuse where the served folder is gone: it is neither empty nor made anew, as its disk may be missing."""
-    folder = request.settings.folder
-    if not folder.is_dir():
-        raise NotFound(f"The folder {folder} is gone: it was moved or deleted, or its disk is missing.")
-
-
-def _show(request: PageRequest, form: CrawlForm, *, status: int = 200) -> View:
+    require_folder(request)
     query = request.query.get("q", "").strip()[:200]
     found = {
         name: folder
@@ -282,9 +251,8 @@ def _show(request: PageRequest, form: CrawlForm, *, status: int = 200) -> View:
         last_page=last_page,
         query=query,
         missions=offered_missions(),
-        form=form,
     )
-    return View("home.html", data, status)
+    return View("home.html", data)
 
 
 def _page_number(text: str, last: int) -> int:

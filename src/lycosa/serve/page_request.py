@@ -29,7 +29,17 @@ from lycosa.serve.collection_folders import decode_name, refuse_strange_files
 from lycosa.serve.server_state import ServerState, ServeSettings
 from lycosa.serve.translations import Translator
 
-__all__ = ["NotFound", "PageRequest", "PageRoute", "View", "ViewFunction", "collection_link", "twin_path", "with_query"]
+__all__ = [
+    "NotFound",
+    "PageRequest",
+    "PageRoute",
+    "View",
+    "ViewFunction",
+    "collection_link",
+    "require_folder",
+    "twin_path",
+    "with_query",
+]
 
 
 class PageRequest:
@@ -207,3 +217,10 @@ def with_query(path: str, values: Mapping[str, object]) -> str:
 def twin_path(path: str) -> str:
     """The path of the JSON twin of a page."""
     return f"{path}index.json" if path.endswith("/") else f"{path}.json"
+
+
+def require_folder(request: PageRequest) -> None:
+    """Refuse where the served folder is gone: it is neither empty nor made anew, as its disk may be missing."""
+    folder = request.settings.folder
+    if not folder.is_dir():
+        raise NotFound(f"The folder {folder} is gone: it was moved or deleted, or its disk is missing.")

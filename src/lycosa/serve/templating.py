@@ -25,7 +25,6 @@ from lycosa.missions import registry
 from lycosa.output.plain import printable
 from lycosa.serve.collection_folders import decode_name
 from lycosa.serve.collection_summaries import STATES
-from lycosa.serve.crawl_form import SCOPES, SETTINGS
 from lycosa.serve.mission_pages import package_of, pages_of
 from lycosa.serve.page_request import PageRequest, collection_link, twin_path, with_query
 from lycosa.serve.translations import LANGUAGES, Translator, catalogue, read_sentences
@@ -123,8 +122,6 @@ def environment() -> Environment:
         "decode_name": decode_name,
         "with_query": with_query,
         "states": STATES,
-        "scopes": SCOPES,
-        "form_settings": SETTINGS,
     }
     return made
 

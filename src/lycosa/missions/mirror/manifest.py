@@ -9,5 +9,7 @@ from lycosa.missions.manifest import MissionManifest
 MANIFEST = MissionManifest(
     name="mirror",
     summary="whole sites, kept as an archive and as a tree of files with an index",
+    job="A site to keep",
+    example="https://museum.example/",
     defaults=Path(__file__).with_name("mirror.toml"),
 )
