@@ -231,7 +231,12 @@ class AgentTools:
         if not 1 <= limit <= leave.limit:
             raise UsageError(f"The limit is {limit}; the user allows 1 to {leave.limit:,} pages.")
         missions = [mission] if mission else []
-        form = CrawlForm(collection, "\n".join(seeds), missions, "host", {"limit": str(limit)})
+        form = CrawlForm(
+            name=collection,
+            seeds="\n".join(seeds),
+            missions=missions,
+            values={"scope": "host", "limits.pages": str(limit)},
+        )
         checked = check_form(form, self._state.folders, translator("en"))
         if checked is None:
             raise UsageError(" ".join(f"{field}: {said}" for field, said in form.complaints.items()))
