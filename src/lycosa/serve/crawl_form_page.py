@@ -69,7 +69,7 @@ class TriedRule(Struct, frozen=True):
     detail: str
 
 
-class FormPage(Struct):
+class CrawlFormPage(Struct):
     """What the form shows."""
 
     form: CrawlForm
@@ -191,11 +191,11 @@ def _own_file(request: PageRequest) -> Path:
     return file
 
 
-def _make_page(form: CrawlForm, seeds: Sequence[str] = ()) -> FormPage:
+def _make_page(form: CrawlForm, seeds: Sequence[str] = ()) -> CrawlFormPage:
     known = [name for name in form.missions if registry.has(name)]
     form.seeds = form.seeds or "\n".join(seeds[:_SHOWN])
     own = [section for name in registry.names() if (section := own_section(name)) is not None]
-    return FormPage(
+    return CrawlFormPage(
         form=form,
         missions=offered_missions(),
         first=first_settings(),
@@ -224,7 +224,7 @@ def _send_file(name: str, mission: Mission) -> Response:
     return Response(to_toml(mission, whole=False), headers=headers, media_type="application/toml")
 
 
-def _try(page: FormPage, mission: Mission, seeds: Sequence[str], word: str) -> None:
+def _try(page: CrawlFormPage, mission: Mission, seeds: Sequence[str], word: str) -> None:
     """Put on a page what the rules say of an address."""
     page.tried = word.strip()[:2000]
     try:
