@@ -49,6 +49,16 @@ STATE_NAMES = {
 }
 
 
+#: The kind of a link to what a page needs to be shown: a picture, a style sheet, a script (parse/requisites.py).
+REQUISITE = "requisite"
+#: What the links of these kinds lead to is kept and found by its URL, and is no page: lists of pages, and requisites.
+NO_PAGES = ("sitemap", REQUISITE)
+#: The score of a requisite: after all pages of its host that are worth it (see `TargetLoader`).
+REQUISITE_SCORE = -5e8
+#: In SQL, for the column `via`.
+IS_PAGE = f"coalesce(via, '') NOT IN {NO_PAGES}"
+
+
 class Purpose(IntEnum):
     """What a target is fetched for."""
 
@@ -83,7 +93,7 @@ class Target(Struct, frozen=True, gc=False):
     seed: bool = False
     score: float = 0.0
     parent: int = 0  # row number of the page it was found on, 0 for a seed
-    via: str = ""  # kind of the link that led here; "sitemap" for a sitemap file itself, which is no page
+    via: str = ""  # kind of the link that led here; of what is no page one of NO_PAGES
     etag: str = ""  # of the copy we hold, for conditional requests
     modified: str = ""  # the date to ask with; empty where the host's dates are not to be trusted
     digest: bytes = b""  # content digest of the copy we hold
@@ -120,7 +130,7 @@ class Link(Struct, gc=False):
 
     href: str
     text: str = ""  # anchor text, white space folded
-    kind: str = "a"  # a area frame link refresh redirect canonical feed sitemap listed xml script
+    kind: str = "a"  # a area frame link refresh redirect canonical feed sitemap listed xml script requisite
     rel: str = ""  # lower case, as written
     trust: float = 0.0  # how often such a hypothesis of a quarry holds, 0 to 1; 0: it is no hypothesis
 

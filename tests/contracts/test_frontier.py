@@ -8,7 +8,19 @@ import pytest
 
 from lycosa.frontier.contract import Frontier, LeaseLost, suspended
 from lycosa.frontier.partitions import PARTITIONS, part_of
-from lycosa.model import Batch, Discovery, HostRow, Outcome, PageRow, RobotsRow, State, Verdict, WarcRow
+from lycosa.model import (
+    REQUISITE,
+    REQUISITE_SCORE,
+    Batch,
+    Discovery,
+    HostRow,
+    Outcome,
+    PageRow,
+    RobotsRow,
+    State,
+    Verdict,
+    WarcRow,
+)
 from lycosa.urls import host_of, url_id
 
 ME, OTHER = "here:0", "here:1"
@@ -629,6 +641,24 @@ def test_what_is_dropped_while_a_document_comes_to_need_it_is_fetched_again(fron
     assert loaded(frontier) == ["http://a.test/x"]
     put(frontier, done=(Outcome(n, "a.test", State.FETCHED, "not-quarry", via="part"),))
     assert loaded(frontier) == []
+
+
+def test_what_shows_a_page_stands_behind_pages_and_is_none(frontier: Frontier) -> None:
+    """Also what was refused as a page is fetched to show one; it counts apart, and can be asked for alone."""
+    beyond = found("http://a.test/beyond.png", state=State.REJECTED, reason="scope")
+    put(frontier, found("http://a.test/page"), found("http://a.test/linked.png"), beyond)
+    shown = [found(f"http://a.test/{name}.png", score=REQUISITE_SCORE) for name in ("linked", "beyond", "new")]
+    for discovery in shown:
+        discovery.needed, discovery.via = True, REQUISITE
+    put(frontier, *shown)
+    pictures = [f"http://a.test/{name}.png" for name in ("linked", "beyond", "new")]
+    assert loaded(frontier) == ["http://a.test/page", *pictures]
+    alone = frontier.targets.load("a.test", limit=10, most=REQUISITE_SCORE)
+    assert [target.url for target in alone] == pictures
+    assert frontier.targets.owes_requisites()
+    put(frontier, done=tuple(fetched(frontier, url) for url in ("http://a.test/page", *pictures)))
+    assert not frontier.targets.owes_requisites()
+    assert (frontier.figures.pages(), frontier.figures.counted()) == (1, 1)
 
 
 def test_lessons_of_several_workers_add_up(open_frontier: Open) -> None:

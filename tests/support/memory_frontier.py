@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,14 +19,15 @@ from lycosa.frontier import link_codec
 from lycosa.frontier.batch_decisions import (
     ANSWERED,
     HINTED,
-    REOPENED_BY_NEED,
     KnownUrl,
     PageBefore,
     event_of,
+    highest_score,
+    is_needed_as,
     is_needed_now,
-    is_same_sort,
     is_trusted,
     latest,
+    opens_needed,
     raises,
 )
 from lycosa.frontier.consequences import HELD
@@ -47,6 +49,8 @@ from lycosa.frontier.contract import (
 )
 from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import (
+    NO_PAGES,
+    REQUISITE,
     ArchivePlace,
     Batch,
     Committed,
@@ -98,6 +102,9 @@ class MemoryFrontier(Frontier):
             next_due=self._next_due,
             inbox=self._inbox,
             pending=self._pending,
+            owes_requisites=lambda: any(
+                url.state == State.PENDING and url.discovery.via == REQUISITE for url in self._tables.urls
+            ),
         )
         self.changes = SimpleNamespace(
             end_host=self._reject_host,
@@ -220,7 +227,7 @@ class MemoryFrontier(Frontier):
             return 0
         tables.opened[-1] = True
         opens = [url for url in tables.urls if url.round < self._round and is_visited(url, tables.rounds, max_s)]
-        due = [url for url in opens if url.state <= State.DUPLICATE and url.discovery.via != "sitemap"]
+        due = [url for url in opens if url.state <= State.DUPLICATE and url.discovery.via not in NO_PAGES]
         due.sort(key=lambda url: (url.round, url.row))
         late = {id(url) for url in due} - {id(url) for url in self._choose(due, pages, host_pages)}
         opens = [url for url in opens if id(url) not in late]
@@ -276,10 +283,11 @@ class MemoryFrontier(Frontier):
         row = self._tables.hosts.get(name, HostRow(name))
         return row if self._tables.budgets.get(name, 1) == self._round else replace(row, pages=0)
 
-    def _load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
+    def _load(self, host: str, *, limit: int, skip: Collection[int] = (), most: float = inf) -> list[Target]:
         pending = [url for url in self._of([part_of(host)], State.PENDING) if url.discovery.host == host]
         pending.sort(key=lambda url: (-url.discovery.score, url.row))
-        return [make_target(url) for url in pending if url.row not in set(skip)][:limit]
+        fit = [url for url in pending if url.row not in set(skip) and url.discovery.score <= most]
+        return [make_target(url) for url in fit][:limit]
 
     def _target(self, n: int) -> Target | None:
         url = next((url for url in self._tables.urls if url.row == n and url.state == State.PENDING), None)
@@ -418,10 +426,10 @@ class MemoryFrontier(Frontier):
 
     def _open_needed(self, link: Discovery, woken: set[str]) -> None:
         url = self._tables.by_id[link.url_hash]
-        dropped = url.state in (State.FETCHED, State.REJECTED) and url.reason in REOPENED_BY_NEED
+        dropped = opens_needed(link, url.known)
         found = url.discovery
-        if found.via != link.via and is_same_sort(found.via, link.via) and (url.known.waits or dropped):
-            found.via, found.parent = link.via, link.parent
+        if is_needed_as(link, found.via) and (url.known.waits or dropped):
+            found.via, found.parent, found.score = link.via, link.parent, min(found.score, highest_score(link))
             if dropped:
                 open_url(url)
                 woken.add(link.host)
@@ -462,7 +470,7 @@ class MemoryFrontier(Frontier):
         if state != outcome.state and is_copy:
             committed.duplicates.add(outcome.row)
         if (
-            before.via != "sitemap"
+            before.via not in NO_PAGES
             and before.state not in (*HELD, State.DUPLICATE)
             and (is_copy or (state == State.FETCHED and page) or (state == State.UNCHANGED and before.digest))
         ):
@@ -575,7 +583,7 @@ class MemoryFrontier(Frontier):
                 continue
             opened[n] = url
             is_stored = is_stored or (url.state == State.UNCHANGED and max(url.round, 1) == self._round)
-            if url.state in (*HELD, State.DUPLICATE) and is_stored and url.discovery.via != "sitemap":
+            if url.state in (*HELD, State.DUPLICATE) and is_stored and url.discovery.via not in NO_PAGES:
                 (tables.copies if url.state == State.DUPLICATE else tables.stored)[self._round] -= 1
         for digest in digests:
             del tables.holders[digest]
@@ -655,7 +663,7 @@ class MemoryFrontier(Frontier):
         return sum(self._owned().values())
 
     def _owned(self) -> Counter[str]:
-        owned = [url for url in self._tables.urls if self._is_holder(url) and url.discovery.via != "sitemap"]
+        owned = [url for url in self._tables.urls if self._is_holder(url) and url.discovery.via not in NO_PAGES]
         return Counter(url.discovery.host for url in owned)
 
     def _is_holder(self, url: Url) -> bool:

@@ -18,6 +18,7 @@ from lycosa.collection.database import Row
 from lycosa.errors import UsageError
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite import schema
+from lycosa.model import IS_PAGE
 
 KINDS = ("new", "changed", "gone", "back")
 
@@ -28,9 +29,9 @@ _AWAY = """coalesce((
     WHERE visit.n = met.n AND visit.round <= {0} AND event IN ('gone', 'back') ORDER BY visit.round DESC LIMIT 1), 0)"""
 _MET = "SELECT n, max(round) AS round FROM visit WHERE round > ?1 AND round <= ?2 AND event <> 'unchanged' GROUP BY n"
 #: Before the first round there was nothing: all pages are met.
-_ALL = """
+_ALL = f"""
 SELECT n, min(page.round) AS round FROM page JOIN url USING (n)
-WHERE page.round <= ?2 AND via IS NOT 'sitemap' GROUP BY n"""
+WHERE page.round <= ?2 AND {IS_PAGE} GROUP BY n"""
 _SELECT = f"""
     SELECT url.url, host.name, met.round, url.http, url.redirect, page.title,
            {_COPY.format("?1")}, {_COPY.format("?2")}, {_AWAY.format("?1")}, {_AWAY.format("?2")}

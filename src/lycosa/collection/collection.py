@@ -39,7 +39,7 @@ from lycosa.fetch.decode import DecodedBody, decode
 from lycosa.frontier import link_codec as links
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
-from lycosa.model import STATE_NAMES, ArchivePlace
+from lycosa.model import IS_PAGE, REQUISITE, STATE_NAMES, ArchivePlace
 from lycosa.output.plain import counted, fit_html
 from lycosa.output.rows import Rows, html_table
 from lycosa.output.table import Value
@@ -59,9 +59,6 @@ _PAGES = """
            page.etag, page.last_modified, page.server_date, page.rendered,
            coalesce(nullif(url.original, ''), url.url)
     FROM page JOIN url USING (n) WHERE """
-
-#: A sitemap is kept, and found by its URL, but it is a list of pages rather than one of them.
-_IS_PAGE = "url.via IS NOT 'sitemap'"
 
 #: The first page that brought a body.
 HOLDER = f"FROM content JOIN page USING (n, round) WHERE content.seq = ({schema.FIND_CONTENT.format('?1')})"
@@ -258,7 +255,7 @@ class Collection:
 
     def __len__(self) -> int:
         """How many pages there are, those of equal content included."""
-        return int(self._value(f"SELECT count(DISTINCT page.n) FROM page JOIN url USING (n) WHERE {_IS_PAGE}"))
+        return int(self._value(f"SELECT count(DISTINCT page.n) FROM page JOIN url USING (n) WHERE {IS_PAGE}"))
 
     def __contains__(self, url: object) -> bool:
         """Whether the page at this URL is stored."""
@@ -291,13 +288,18 @@ class Collection:
             raise CollectionError(f"The collection {self.path} is closed: open it again with Collection(…).")
         return self._database
 
+    def requisites(self, *, round: int | None = None) -> Iterator[Page]:
+        """What the pages need to be shown, kept beside them: pictures, style sheets, scripts."""
+        for row in self.rows(f"{_PAGES}{self._copies(round)} AND via = '{REQUISITE}' ORDER BY page.n"):
+            yield Page(self, *row)
+
     def pages(self, *, host: str = "", mime: str = "", round: int | None = None) -> Iterator[Page]:
         """The stored pages in the order in which their URLs were found; of a host, of a type (`*`: anything).
 
         Each in its newest copy, also those that are gone since; with a `round`, as they were after it and without those
         that were gone then.
         """
-        where = f"{self._copies(round)} AND {_IS_PAGE}"
+        where = f"{self._copies(round)} AND {IS_PAGE}"
         values: list[Value] = []
         if host:
             where += " AND url.host IN (SELECT host FROM host WHERE name GLOB ?)"

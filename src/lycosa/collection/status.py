@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection import database
-from lycosa.model import STATE_NAMES, State
+from lycosa.model import REQUISITE, STATE_NAMES, State
 from lycosa.output.plain import counted, show_size
 
 #: What is counted of a cycle, each as the figure "cycle NAME".
@@ -125,6 +125,7 @@ class Status(Struct):
     extracted: list[ExtractionStatus]
     near: NearCount | None = None  # when near-duplicates were last looked for
     cycles: list[Cycle] = []  # of a crawl in cycles
+    requisites: int = 0  # kept beside the pages, to show them
     killed: int = 0  # process id of the last crawl, if it was broken off (kill -9, loss of power); 0: it was not
 
 
@@ -136,6 +137,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         states: dict[int, int] = dict(_rows(connection, "SELECT state, sum(count) FROM stat GROUP BY state"))
         ((number, started, visited),) = _rows(connection, _ROUND)
         ((pages,),) = _rows(connection, "SELECT total(count) FROM figure WHERE name = 'pages'")
+        ((requisites,),) = _rows(connection, f"SELECT total(count) FROM figure WHERE name = '{REQUISITE}'")
         ((hosts,),) = _rows(connection, "SELECT count(*) FROM host")
         ((waiting,),) = _rows(connection, "SELECT count(*) FROM (SELECT DISTINCT host FROM url WHERE state = 0)")
         ((files, archived),) = _rows(connection, "SELECT count(*), total(size) FROM warc")
@@ -167,6 +169,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         extracted=extracted,
         near=count_near(folder),
         cycles=cycles,
+        requisites=int(requisites),
         killed=killed,
     )
 
@@ -204,6 +207,8 @@ def format_status(status: Status) -> str:
     lines += [f"  {name:{width}}  {count:>12,}" for name, count in status.states.items()]
     size = f"{show_size(status.archive_bytes)} in {counted(status.archive_files, 'archive file')}"
     lines.append(f"  kept: {size}, database {show_size(status.database_bytes)}")
+    if status.requisites:
+        lines.append(f"  beside pages, to show them: {counted(status.requisites, 'requisite')}")
     if status.near:
         pages = f"{status.near.pages:,} of {status.near.compared:,} pages say what another says"
         lines.append(f"  near-duplicates: {pages}, in {counted(status.near.clusters, 'cluster')}")

@@ -74,6 +74,9 @@ SETTINGS = (
     Setting(("--robots",), "fetch.robots", "obey|ignore", "Obey robots.txt, or ignore it on sites you own."),
     Setting(("--render",), "fetch.render", "auto|always|never", "Run pages in a browser; auto: empty ones."),
     Setting(
+        ("--requisites",), "requisites.take", "page|all|none", "Keep what pages need to be shown; all: media as well."
+    ),
+    Setting(
         ("--contact", "--agent-contact"),
         "agent.contact",
         "ADDRESS",

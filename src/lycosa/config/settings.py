@@ -222,6 +222,19 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """run the browser inside its own sandbox, which it lacks for root"""
 
 
+class RequisiteSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What pages need to be shown, kept beside them: they are no pages, and count in no limit of pages."""
+
+    take: Literal["none", "page", "all"] = "none"
+    """page: pictures, style sheets, fonts, scripts, icons; all: sound and video as well; none"""
+    hosts: Literal["any", "scope"] = "any"
+    """any: also from hosts beyond the scope, one step; scope: only from places where pages are taken"""
+    per_page: Count = 1000
+    """requisites of one page, or of one style sheet; 0: any number"""
+    share: Share = 0.25
+    """the part of a host's requests that they get while pages of the host wait"""
+
+
 class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Which addresses count as one."""
 
@@ -401,6 +414,7 @@ class Mission(Struct, frozen=True, forbid_unknown_fields=True):
     agent: AgentSettings = AgentSettings()
     fetch: FetchSettings = FetchSettings()
     render: RenderSettings = RenderSettings()
+    requisites: RequisiteSettings = RequisiteSettings()
     urls: UrlSettings = UrlSettings()
     traps: TrapSettings = TrapSettings()
     keep: KeepSettings = KeepSettings()
@@ -448,6 +462,7 @@ class CrawlKeywords(TypedDict, total=False):
     agent: dict[str, Any]
     fetch: dict[str, Any]
     render: Rendering | dict[str, Any]
+    requisites: str | dict[str, Any]
     urls: dict[str, Any]
     traps: dict[str, Any]
     keep: dict[str, Any]

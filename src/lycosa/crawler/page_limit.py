@@ -13,7 +13,7 @@ from collections.abc import Iterable, Set
 from lycosa.frontier.contract import Figures, Permits
 from lycosa.judge.admission.fetch_rules import PAGE_LIMIT
 from lycosa.judge.admission.traps import OK
-from lycosa.model import Outcome, Target, Verdict
+from lycosa.model import NO_PAGES, Outcome, Target, Verdict
 from lycosa.politeness.disposition import is_counted
 from lycosa.politeness.shared_state import Cell, SharedState
 
@@ -31,8 +31,8 @@ class PageLimit:
         self._held: set[int] = set()  # rows under way
 
     def admit(self, target: Target) -> Verdict:
-        """Take a permit for a target; a sitemap is no page and needs none, and what is asked for again has one."""
-        if not self._shared.limited or target.via == "sitemap" or target.row in self._held:
+        """Take a permit for a target; what is no page needs none, and what is asked for again has one."""
+        if not self._shared.limited or target.via in NO_PAGES or target.row in self._held:
             return OK
         if not self._shared.take_permit(self._slot):
             return _NO_PERMIT

@@ -104,6 +104,7 @@ class CrawlReport(Struct):
     cut: int = 0  # pages of the collection that were cut at a size limit
     cut_pages: dict[str, str] = {}  # the first of them, and the limit
     machines: list[MachineStatus] = []  # of a shared crawl, what each of them did in its run
+    requisites: dict[str, int] = {}  # what the pages of the collection need to be shown, by type; the most frequent
     told: dict[str, tuple[int, str]] = {}  # what bounds may have lost, by reason: how many URLs, and one of them
 
     def add_extraction(self, lines: list[str], *, ended_by: str) -> None:
@@ -165,6 +166,7 @@ def make_report(
         seeds=failed,
         cpu_us=cpu,
         told=summary.told,
+        requisites=summary.requisites,
         round=row.round,
         visited=stored,
         found=found,
@@ -256,6 +258,9 @@ def _count_lines(report: CrawlReport) -> list[str]:
     ):
         if counts:
             lines.append(f"  by {title:7}" + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    if report.requisites:
+        kept = ", ".join(f"{name} {count:,}" for name, count in report.requisites.items())
+        lines.append(f"  beside pages, to show them: {kept}")
     if report.machines:
         lines += [f"  {line}" for line in list_machines(report.machines)]
     return lines

@@ -77,6 +77,7 @@ class DiskGuard:
 
 TICK_S = 0.05
 WAITING_TICKS = 8  # between two questions whether all is done, while what is left waits: each opens the database
+OWED_S = 1.0  # between two questions whether requisites are left when all pages are stored
 HANG_S = 120.0  # a worker that has not turned its loop for this long is taken for hung
 RESTARTS = 20  # deaths of workers, one after the other without a page between them, before the crawl gives up
 BY_PAGE = 0.1  # what a death counts that was a page's doing: a site may have many such pages, and each is set aside
@@ -116,6 +117,8 @@ class Supervisor:
         self._pids: dict[int, int] = {}  # pid -> slot
         self._notices = [0] * shared.workers  # of each worker, how many were told
         self._interrupts = 0
+        self._settled = 0  # times in a row that nothing was owed
+        self._ask_again_at = 0.0
         self._deaths = 0.0
         self._stored_at_death = -1
         self.replaced = 0  # workers that died
@@ -163,7 +166,7 @@ class Supervisor:
                         idle_ticks, pause_ticks = 0, WAITING_TICKS
                     else:
                         self.shared.stop()
-                elif self._is_full(idle=is_idle):
+                elif self._is_full(idle=is_idle) and not self._owes_requisites():
                     self._end("limit")
                 elif 0 < self.mission.limits.time_s <= time.monotonic() - began:
                     self._end("time")
@@ -174,6 +177,17 @@ class Supervisor:
     def _is_full(self, *, idle: bool) -> bool:
         """Whether as many pages are stored as the limit allows, on all machines together."""
         return self.shared.full if self._cluster_limit is None else self._cluster_limit.supervise(idle=idle)
+
+    def _owes_requisites(self) -> bool:
+        """Whether pages that are stored still lack what they need to be shown, as far as is known."""
+        if self.mission.requisites.take == "none":
+            return False
+        now = time.monotonic()
+        if now >= self._ask_again_at:
+            self._ask_again_at = now + OWED_S
+            is_busy = self.shared.total(Cell.ACTIVE) > 0
+            self._settled = 0 if is_busy or self.frontier.targets.owes_requisites() else self._settled + 1
+        return self._settled < 2  # what was received last may not have been committed the first time
 
     def _tell_notices(self) -> None:
         """Tell people what workers have to say."""

@@ -19,7 +19,7 @@ from lycosa.frontier.contract import Frontier
 from lycosa.intake.guidance import LinkScoring
 from lycosa.intake.link_follower import LinkFollower
 from lycosa.judge.priority.policy import AGE, Focus
-from lycosa.model import Batch, Discovery, State, WeightUpdate
+from lycosa.model import REQUISITE, REQUISITE_SCORE, Batch, Discovery, State, Target, WeightUpdate
 from lycosa.output.plain import counted
 from lycosa.politeness.host_queue import INFINITE, HostQueue, HostScheduler, MakeQueue
 
@@ -36,8 +36,11 @@ class QueueFiller(Protocol):
 class TargetLoader:
     """Loads targets for one worker; targets on origins that were given up fail without a request."""
 
-    def __init__(self, frontier: Frontier, timing: BatchTiming, links: LinkFollower | None = None) -> None:
-        """`links` hear of seeds that moved."""
+    def __init__(
+        self, frontier: Frontier, timing: BatchTiming, links: LinkFollower | None = None, *, share: float = 0.0
+    ) -> None:
+        """`links` hear of seeds that moved; requisites have this `share` of what is loaded while pages wait."""
+        self._share = share
         self._frontier = frontier
         self._links = links
         self._timing = timing
@@ -48,10 +51,10 @@ class TargetLoader:
         if host_queue.dry:
             return False
         began = time.perf_counter()
-        targets = self._frontier.targets.load(host_queue.host, limit=LOAD, skip=host_queue.held)
+        targets = self._load(host_queue)
         while origin := host_queue.find_down(targets):
             self._frontier.changes.end_host(host_queue.host, host_queue.down[origin], state=State.FAILED, under=origin)
-            targets = self._frontier.targets.load(host_queue.host, limit=LOAD, skip=host_queue.held)
+            targets = self._load(host_queue)
         self.cpu_s += time.perf_counter() - began
         if not targets:
             host_queue.dry = True
@@ -63,6 +66,23 @@ class TargetLoader:
         host_queue.targets.extend(targets)
         host_queue.held.update(target.row for target in targets)
         return True
+
+    def _load(self, host_queue: HostQueue) -> list[Target]:
+        """The best targets of a host, with requisites spread among the pages."""
+        targets = self._frontier.targets.load(host_queue.host, limit=LOAD, skip=host_queue.held)
+        if not self._share or len(targets) < LOAD or targets[-1].score <= REQUISITE_SCORE:
+            return targets
+        owed = self.load_requisites(host_queue, limit=round(LOAD * self._share))
+        stride = max(1, round(1 / self._share))
+        for place, target in enumerate(owed):
+            targets.insert(min((place + 1) * stride - 1, len(targets)), target)
+        return targets
+
+    def load_requisites(self, host_queue: HostQueue, *, limit: int = LOAD) -> list[Target]:
+        """What pages need to be shown and the host has, past the pages that wait."""
+        load = self._frontier.targets.load
+        owed = load(host_queue.host, limit=limit, skip=host_queue.held, most=REQUISITE_SCORE)
+        return [target for target in owed if target.via == REQUISITE]
 
 
 CYCLE = "cycle"  # under this key the frontier keeps the number of the last cycle

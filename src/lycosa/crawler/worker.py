@@ -46,7 +46,20 @@ from lycosa.judge.admission.fetch_rules import REASON as HOST_QUOTA
 from lycosa.judge.admission.repetition import CALENDAR, COPIED, SPENT
 from lycosa.judge.admission.repetition import CODE as NEAR_DUPLICATES
 from lycosa.judge.admission.rules import Rules
-from lycosa.model import Answer, Batch, Committed, Discovery, HostRow, Outcome, Purpose, State, Target, Verdict
+from lycosa.model import (
+    NO_PAGES,
+    REQUISITE,
+    Answer,
+    Batch,
+    Committed,
+    Discovery,
+    HostRow,
+    Outcome,
+    Purpose,
+    State,
+    Target,
+    Verdict,
+)
 from lycosa.politeness.disposition import HOST_FAILURES, is_counted
 from lycosa.politeness.foreign_hosts import ForeignHosts
 from lycosa.politeness.host_queue import COSTLY_S, HostQueue, HostQueueFactory, HostScheduler, apply_backoff
@@ -112,7 +125,9 @@ class Worker:
         self.timing = BatchTiming(shared, place.slot, self.batch)
         self.writer = BatchWriter(mission, place.slot, frontier=frontier, archive=archive, shared=shared)
         self.page_limit = PageLimit(shared, place.slot)
-        self.loader = TargetLoader(frontier, self.timing, intake.links)
+        self._takes_requisites = mission.requisites.take != "none"
+        share = mission.requisites.share if self._takes_requisites else 0.0
+        self.loader = TargetLoader(frontier, self.timing, intake.links, share=share)
         self.best_first: BestFirstScheduler | None = None
         self.filler: QueueFiller = self.loader
         self._make_scheduler(host_rules, link_scoring)
@@ -334,15 +349,30 @@ class Worker:
                 return host_queue.targets.popleft()
             if verdict is ROBOTS_FIRST:
                 return host_queue.robots_requests.pop(0) if host_queue.robots_requests else None
-            if verdict.reason == HOST_BUDGET:
-                self._close_host(host_queue)
-                return None
-            if verdict.reason == PAGE_LIMIT:
-                self._parked.append(host_queue)
+            if verdict.reason in (HOST_BUDGET, PAGE_LIMIT):
+                if self._takes_requisites and self._bring_requisite(host_queue):
+                    continue
+                if verdict.reason == HOST_BUDGET:
+                    self._close_host(host_queue)
+                else:
+                    self._parked.append(host_queue)
                 return None
             host_queue.targets.popleft()
             self._refuse(target, verdict, host_queue)
         return None
+
+    def _bring_requisite(self, host_queue: HostQueue) -> bool:
+        """Put what kept pages need to be shown before pages that may not be fetched; False where nothing is owed."""
+        place = next((at for at, target in enumerate(host_queue.targets) if target.via == REQUISITE), -1)
+        if place < 0:
+            owed = self.loader.load_requisites(host_queue)
+            host_queue.held.update(target.row for target in owed)
+            host_queue.targets.extendleft(reversed(owed))
+            return bool(owed)
+        target = host_queue.targets[place]
+        del host_queue.targets[place]
+        host_queue.targets.appendleft(target)
+        return True
 
     def _refuse(self, target: Target, verdict: Verdict, host_queue: HostQueue) -> None:
         self.crawl_log.debug("ended", f"{target.url} {verdict.reason}: {verdict.detail}")
@@ -416,7 +446,7 @@ class Worker:
             self.timing.look_for_idle(self.batch.discoveries[known:], self.scheduler.by_host, self.partitions)
         if outcome is None:
             self.rendering.submit(answer, host_queue)
-        elif is_counted(outcome) and answer.target.via != "sitemap":
+        elif is_counted(outcome) and answer.target.via not in NO_PAGES:
             host_queue.pages += 1
             self.shared.add(self.place.slot, Cell.PAGES, 1)
         return "" if outcome is None else outcome.reason

@@ -25,6 +25,7 @@ from lycosa.collection.collection import Collection
 from lycosa.collection.status import NEAR_NAME
 from lycosa.derived.store import Derived, open_derived, place_of, translated, write_meta
 from lycosa.judge.admission.repetition import keys_of
+from lycosa.model import IS_PAGE
 from lycosa.text.fingerprint import (
     FRAME_MOST,
     SLOTS,
@@ -64,9 +65,9 @@ CREATE INDEX kin_cluster ON kin (cluster);
 NEAR = Derived(name=NEAR_NAME, version=1, tables=_TABLES)
 
 #: The newest copy of each page whose text is looked at.
-_PAGES = """
+_PAGES = f"""
     SELECT page.n, page.digest FROM page JOIN url USING (n)
-    WHERE page.n > ?1 AND page.status BETWEEN 200 AND 299 AND url.via IS NOT 'sitemap'
+    WHERE page.n > ?1 AND page.status BETWEEN 200 AND 299 AND {IS_PAGE}
       AND (page.mime LIKE '%html%' OR page.mime = 'text/plain')
       AND page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n AND later.mime <> '')
     ORDER BY page.n LIMIT ?2"""

@@ -19,6 +19,7 @@ _VIA = {
     "listed": "entry of a sitemap",
     "refresh": "refresh of the page",
     "link": "<link>",
+    "requisite": "needed to show a page",
     "xml": "reference in XML",
     "script": "address in a script",
 }

@@ -22,9 +22,9 @@ from lycosa.frontier.contract import BARRED
 from lycosa.frontier.partitions import host_key
 from lycosa.judge.admission.fetch_rules import PAGE_LIMIT, FetchRules
 from lycosa.judge.admission.rules import Rules
-from lycosa.judge.admission.traps import Tallies
+from lycosa.judge.admission.traps import OK, Tallies
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance
-from lycosa.model import State, Target, Verdict, WeightUpdate
+from lycosa.model import REQUISITE, State, Target, Verdict, WeightUpdate
 from lycosa.quarry import Quarry, url_judge
 from lycosa.reasons import WALLS, explain
 from lycosa.text import Term, extract
@@ -225,6 +225,9 @@ class RulesAgain:
         """Every rule in turn."""
         if finding.via == "sitemap":  # a list of pages, followed whatever the other rules say
             rows = [("scope", self._rules.judge_sitemap(url, host=self._host.host))]
+        elif finding.via == REQUISITE:
+            verdict = self._rules.review_requisite(url, host=self._host.host) or OK
+            rows = [(verdict.reason or "scope", verdict)]
         else:
             rows = self._rules.explain(url, depth=finding.depth, host=self._host.host, seed=finding.seed)
         rulings = [Ruling(rule, verdict.ok, verdict.detail) for rule, verdict in rows]

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Set
+from math import inf
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from lycosa.frontier.consequences import HELD, ChangeCounts
+from lycosa.frontier.consequences import HELD, ChangeCounts, types_of
 from lycosa.frontier.contract import BARRED, FORGOTTEN, REOPENED_BY_SEEDS, statuses_of
-from lycosa.model import Batch, Discovery, LastmodHint, Outcome, State, UnstoredPage
+from lycosa.model import NO_PAGES, REQUISITE, Batch, Discovery, LastmodHint, Outcome, State, UnstoredPage
 
 #: The visit brought an answer that says something of the page.
 ANSWERED = (*HELD, State.DUPLICATE, State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
@@ -30,6 +31,9 @@ AWAY = (State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
 
 #: Why a URL was dropped, or not fetched, that is kept for a document that needs it.
 REOPENED_BY_NEED = ("not-quarry", "host-quota", "too-large", "reject-list")
+
+#: And why a URL was refused as a page that is kept to show one: these rules are about pages.
+REOPENED_TO_SHOW = ("scope", "accept-list", "depth", "no-range", "host-budget", "trap:near-duplicates", *BARRED)
 
 
 class PageBefore(Struct, gc=False):
@@ -61,7 +65,7 @@ class KnownUrl(Struct, gc=False):
 
 def event_of(outcome: Outcome, before: PageBefore, state: int) -> str:
     """What a visit found of a page; nothing where there is no page and never was one, or where it is not known."""
-    if before.via == "sitemap" or before.state in ANSWERED:
+    if before.via in NO_PAGES or before.state in ANSWERED:
         return ""  # no page, or one that this round has counted already
     away = before.was in AWAY
     if state in AWAY:
@@ -81,8 +85,24 @@ def is_needed_now(outcome: Outcome, before: PageBefore) -> bool:
 
 
 def is_same_sort(via: str, other: str) -> bool:
-    """Whether two kinds of links lead to the same sort of thing: a sitemap stays one, and a page stays a page."""
-    return (via == "sitemap") == (other == "sitemap")
+    """Whether two kinds of links lead to the same sort of thing: a page stays a page."""
+    return via == other or (via not in NO_PAGES and other not in NO_PAGES)
+
+
+def opens_needed(link: Discovery, known: KnownUrl) -> bool:
+    """Whether a URL was dropped, or refused as a page, that a document needs."""
+    reasons = REOPENED_BY_NEED + (REOPENED_TO_SHOW if link.via == REQUISITE else ())
+    return known.state in (State.FETCHED, State.REJECTED) and known.reason in reasons
+
+
+def is_needed_as(link: Discovery, via: str) -> bool:
+    """Whether a link needs a URL as something else than what it was found as; what shows a page is no page."""
+    return via != link.via and (link.via == REQUISITE or is_same_sort(via, link.via))
+
+
+def highest_score(link: Discovery) -> float:
+    """The score that a needed URL has at most: requisites stand back."""
+    return link.score if link.via == REQUISITE else inf
 
 
 def raises(link: Discovery, known: KnownUrl) -> bool:
@@ -176,14 +196,13 @@ class BatchDecisions(ABC):
         known = self._find_known(needed) if needed else {}
         for link in needed:
             old = known.get(link.url_hash)
-            if old is None or old.via == link.via or not is_same_sort(old.via, link.via):
+            if old is None or not is_needed_as(link, old.via):
                 continue
             if old.waits:
                 self._need(link, old)
                 old.via = link.via
                 continue
-            is_dropped = old.state in (State.FETCHED, State.REJECTED) and old.reason in REOPENED_BY_NEED
-            if is_dropped and self._open_dropped(link, old):
+            if opens_needed(link, old) and self._open_dropped(link, old):
                 self._count_opened(old, link.host)
                 old.via = link.via
 
@@ -242,7 +261,7 @@ class BatchDecisions(ABC):
             return state
         if state != outcome.state:
             self.duplicates.add(outcome.row)
-        if old.via != "sitemap" and old.state not in (*HELD, State.DUPLICATE):
+        if old.via not in NO_PAGES and old.state not in (*HELD, State.DUPLICATE):
             self.copies += state == State.DUPLICATE
             self.stored += state != State.DUPLICATE
         return state
@@ -257,8 +276,8 @@ class BatchDecisions(ABC):
         """Count what this visit found, and note it in rounds after the first."""
         page = outcome.page
         if page is not None and page.mime and not old.digest:
-            self._counts.figure("type", page.mime, 1)
-        if old.via == "sitemap":
+            self._counts.figure(types_of(old.via), page.mime, 1)
+        if old.via in NO_PAGES:
             return
         if page is not None and page.digest != old.digest:
             change = (state == State.FETCHED) - bool(old.digest and self._is_holder(outcome.row, old.digest))

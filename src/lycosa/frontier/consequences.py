@@ -18,7 +18,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.model import Discovery, State
+from lycosa.model import NO_PAGES, REQUISITE, Discovery, State
 
 #: States of a page whose copy of this round is there.
 HELD = (State.FETCHED, State.UNCHANGED)
@@ -147,6 +147,11 @@ class DepthKeeper(ABC):
         """Record that a URL may be under way with another depth."""
 
 
+def types_of(via: str) -> str:
+    """The figure that counts media types: those of requisites apart."""
+    return REQUISITE if via == REQUISITE else "type"
+
+
 class NewestCopy(Struct):
     """What a URL has of copies."""
 
@@ -169,7 +174,7 @@ class KeptPage(Struct):
 
     @property
     def is_page(self) -> bool:
-        return self.via != "sitemap"
+        return self.via not in NO_PAGES
 
 
 class ArchiveLosses(ABC):
@@ -219,7 +224,7 @@ class ArchiveLosses(ABC):
         if copy.mime != page.copy.mime:
             for mime, change in ((page.copy.mime, -1), (copy.mime, 1)):
                 if mime:
-                    self._counts.figure("type", mime, change)
+                    self._counts.figure(types_of(page.via), mime, change)
         change = copy.is_holder - page.copy.is_holder
         if change and page.is_page:
             self._counts.figure("pages", "", change)

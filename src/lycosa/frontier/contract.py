@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from math import inf
 from typing import Protocol
 
 from msgspec import Struct
@@ -69,6 +70,7 @@ class Summary(Struct):
     types: dict[str, int]  # pages by MIME type
     hosts: dict[str, int]  # pages by host
     statuses: dict[str, int]  # answers of the round by HTTP status
+    requisites: dict[str, int] = {}  # what pages need to be shown, by MIME type
     told: dict[str, tuple[int, str]] = {}  # by the reasons asked for that there are: how many URLs, and one of them
 
 
@@ -159,8 +161,11 @@ class Targets(Protocol):
     def hosts(self, parts: Iterable[int]) -> list[HostRow]:
         """The hosts of these partitions that have pending URLs."""
 
-    def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
-        """The best pending URLs of a host, highest score first, then oldest; without the rows in `skip`."""
+    def load(self, host: str, *, limit: int, skip: Collection[int] = (), most: float = inf) -> list[Target]:
+        """The best pending URLs of a host with a score of at `most`, highest first, then oldest; without `skip`."""
+
+    def owes_requisites(self) -> bool:
+        """Whether what pages need to be shown is still to be fetched; looks through all pending URLs."""
 
     def of_row(self, n: int) -> Target | None:
         """One pending URL as `load` gives it; None if it is not pending."""

@@ -22,7 +22,7 @@ from lycosa.frontier.contract import (
     explain,
     statuses_of,
 )
-from lycosa.model import State, Target, VisitHistory
+from lycosa.model import IS_PAGE, REQUISITE, REQUISITE_SCORE, State, Target, VisitHistory
 
 _HOPS = 20  # redirects followed to learn what became of a seed
 _MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
@@ -128,6 +128,7 @@ class StoredFigures(ABC):
             reasons=best(reasons),
             told=told,
             types=best(figures, "type"),
+            requisites=best(figures, REQUISITE),
             hosts=best(hosts),
             statuses=best(figures, statuses_of(self._round)),
         )
@@ -157,14 +158,16 @@ round < :round AND (
     state BETWEEN 1 AND 6 AND {_IS_DUE}
     OR state = 7 AND reason <> '{POISON}' AND (NOT ({REFUSALS}) OR {_IS_DUE})
     OR state = 8 AND reason IN {REOPENED_BY_ROUNDS})"""
-IS_PAGE = "(state BETWEEN 1 AND 3 AND coalesce(via, '') <> 'sitemap')"
+#: What pages need to be shown and was not asked for yet.
+OWED = f"state = 0 AND score <= {REQUISITE_SCORE!r} AND via = '{REQUISITE}'"
+HOLDS_PAGE = f"(state BETWEEN 1 AND 3 AND {IS_PAGE})"
 _WAITS = f"(state IN (0, 9) OR state = 8 AND reason IN {REOPENED_BY_ROUNDS})"
 #: The pages that a round visits, so that what waits for its first visit has its part of the round's limits; put in
 #: the columns that name a URL, the part of the table, and the order of finding.
 CHOOSE_PAGES = f"""
 SELECT {{columns}} FROM (
     SELECT {{columns}}, round, host, row_number() OVER (PARTITION BY host ORDER BY round, n) AS rank
-    FROM url WHERE {IS_PAGE} AND {{within}} AND {ROUND_OPENS}
+    FROM url WHERE {HOLDS_PAGE} AND {{within}} AND {ROUND_OPENS}
 ) AS due LEFT JOIN (SELECT host, count(*) AS waiting FROM url WHERE {_WAITS} GROUP BY host) AS waits USING (host)
 WHERE :host_pages <= 0 OR rank <= greatest(:host_pages - coalesce(waiting, 0), :host_pages / 2)
 ORDER BY round, {{order}}

@@ -35,8 +35,8 @@ from lycosa.intake.page_storage import RENDERED_TYPE, PageStorage, recall_unstor
 from lycosa.intake.revisits import RequestConditions, Revisits
 from lycosa.judge.admission.fetch_rules import make_yield_quota
 from lycosa.judge.admission.rules import Rules
-from lycosa.model import Answer, Link, Outcome, State, Target
-from lycosa.parse import Doc, read, walls
+from lycosa.model import NO_PAGES, REQUISITE, Answer, Link, Outcome, State, Target
+from lycosa.parse import Doc, read, requisites, walls
 from lycosa.parse.script_shell import is_script_shell
 from lycosa.politeness.crawl_log import CrawlLog
 from lycosa.politeness.disposition import Disposition, disposition_of, requested_pause, try_again
@@ -170,6 +170,7 @@ class AnswerIntake:
         self._link_scoring = link_scoring
         self._browser_choice = browser_choice
         self._redirects = RedirectLoops(known, mission.fetch)
+        self._requisites = mission.requisites.take
         traps = mission.traps
         self._compares = max(traps.near_duplicates, traps.calendar, traps.copies) > 0
         self.crawl_log = crawl_log
@@ -209,7 +210,12 @@ class AnswerIntake:
         """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
         disposition = disposition_of(answer, self._mission.fetch)
         target = answer.target
-        if answer.status in walls.STATUSES and not answer.failure and (wall := self._find_wall_of_error(answer)):
+        if (
+            answer.status in walls.STATUSES
+            and target.via != REQUISITE
+            and not answer.failure
+            and (wall := self._find_wall_of_error(answer))
+        ):
             fetch = self._mission.fetch
             disposition = try_again(answer, fetch, wall, wait_s=requested_pause(answer, fetch))
         outcome = Outcome(
@@ -224,7 +230,9 @@ class AnswerIntake:
             via=target.via,
         )
         mime = ""
-        if disposition.state == State.FETCHED:
+        if target.via == REQUISITE and disposition.state == State.FETCHED:
+            mime = self._process_requisite(answer, outcome)
+        elif disposition.state == State.FETCHED:
             page = self._read_page(answer, outcome, rendered)
             wall = self._find_wall(page.doc, answer) if page is not None else ""
             if page is not None and self._has_ended(answer, outcome, doc=page.doc):
@@ -250,9 +258,9 @@ class AnswerIntake:
                 self._process_redirect(answer, outcome, disposition)
             elif disposition.state == State.GONE or 400 <= answer.status < 500:
                 outcome.history = self._revisits.after_refusal(target)
-        if disposition.state in _ENDED:
+        if disposition.state in _ENDED and target.via != REQUISITE:
             self._process_error(answer)
-        if self.quota is not None:
+        if self.quota is not None and target.via != REQUISITE:
             is_quarry = outcome.page is not None and bool(outcome.page.kind) and self._guarded_quarry is not None
             self.quota.count(outcome, target, found=is_quarry)
         if answer.spool:
@@ -283,7 +291,7 @@ class AnswerIntake:
 
     def _find_wall(self, doc: Doc, answer: Answer) -> str:
         target = answer.target
-        if target.via == "sitemap":
+        if target.via in NO_PAGES:
             return ""
         is_sent_there = target.seed and target.via == "redirect"
         known = bool(target.digest)
@@ -369,6 +377,7 @@ class AnswerIntake:
             self._link_scoring.begin_answer(target, doc, kind=kind if self._guarded_quarry is not None else "")
         known = len(self.batch.discoveries)
         rows = self.links.follow_page(doc, answer)
+        self._follow_requisites(doc, target)
         followed = time.perf_counter()
         self.cpu["links"] += followed - began
         outcome.reason = outcome.reason or page.problem
@@ -404,6 +413,28 @@ class AnswerIntake:
         else:
             links = link_codec.pack(rows)
             self.storage.store_page(answer, outcome, doc, digest=page.digest, links=links, html=page.html, kind=kind)
+
+    def _follow_requisites(self, doc: Doc, target: Target) -> None:
+        """Follow what a page, or a style sheet of it, needs to be shown."""
+        if self._requisites == "none":
+            return
+        if doc.tree is not None:
+            found = requisites.of_page(doc.tree, media=self._requisites == "all")
+        else:
+            found = requisites.of_part(doc.mime, target.url, doc.body)
+        self.links.follow_requisites(found, doc.base, target)
+
+    def _process_requisite(self, answer: Answer, outcome: Outcome) -> str:
+        """Store what a page needs to be shown, which no quarry sees; returns its media type."""
+        page = self._read_page(answer, outcome, None)
+        if page is None:
+            return answer.headers.get("content-type", "").partition(";")[0]
+        outcome.reason = page.problem
+        if page.doc.tree is None:  # else it is a page in the place of a picture
+            self._follow_requisites(page.doc, answer.target)
+        kind = page.doc.kind if self._guarded_quarry is None else ""
+        self.storage.store_page(answer, outcome, page.doc, digest=page.digest, links=b"", html=b"", kind=kind)
+        return page.doc.mime
 
     def _process_redirect(self, answer: Answer, outcome: Outcome, disposition: Disposition) -> None:
         target = answer.target

@@ -6,6 +6,8 @@ given its context.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from lycosa import urls
@@ -21,7 +23,7 @@ from lycosa.intake.logins import is_log_out
 from lycosa.judge.admission.fetch_rules import NofollowRules, YieldQuota
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.priority.policy import DULL, FIRST_SHARE, SITEMAP, score_of
-from lycosa.model import Answer, Discovery, LastmodHint, Link, State, Target, Verdict
+from lycosa.model import REQUISITE, REQUISITE_SCORE, Answer, Discovery, LastmodHint, Link, State, Target, Verdict
 from lycosa.parse import Doc
 from lycosa.parse.sitemap import read_time
 from lycosa.politeness.crawl_log import CrawlLog
@@ -65,6 +67,7 @@ class LinkFollower:
         self._nofollow = NofollowRules(mission.fetch, quota)
         self._barred = Seen(_MEMORY)  # links not followed that the frontier was told of
         self._seen = Seen()
+        self._shown = Seen()  # requisites that the frontier was told of
         self._sequence = first_sequence  # dfs: ever larger, also across runs
         # A URL that the frontier holds need not be judged: no scores, no depth limit, the same settings, all is stored.
         by_quarry = guarded_quarry is not None and guarded_quarry.scores and mission.order == "best"
@@ -282,8 +285,38 @@ class LinkFollower:
         verdict = self._rules.refusal(url, depth=depth, host=host) or verdict
         self._tell_again(url, link, target, state=int(State.REJECTED), reason=verdict.reason)
 
+    def follow_requisites(self, hrefs: Iterable[str], base: str, target: Target) -> None:
+        """Put what a page needs to be shown into the batch, once; what needs it itself stands as one redirect more."""
+        if target.via == REQUISITE and target.hops >= self._mission.fetch.redirects:
+            return  # style sheets that import each other without end
+        most = self._mission.requisites.per_page
+        for href in islice(hrefs, most or None):
+            url = self.resolver.resolve(href, base)
+            if url is not None and self._shown.add(url_hash := urls.url_id(url)):
+                host = urls.host_of(url)
+                verdict = self._rules.judge_requisite(url, host=host)
+                hops = target.hops + 1 if target.via == REQUISITE else 0
+                self._batch.discoveries.append(
+                    Discovery(
+                        url_hash=url_hash,
+                        url=url,
+                        host=host,
+                        state=_state_of(verdict),
+                        reason=verdict.reason,
+                        score=REQUISITE_SCORE,
+                        depth=target.depth + 1,
+                        hops=hops,
+                        parent=target.row,
+                        via=REQUISITE,
+                        needed=verdict.ok,
+                    )
+                )
+
     def follow_redirect(self, url: str, target: Target) -> None:
         """Follow a redirect as a target of its own: judged, polite, fetched once. A seed's redirect is a seed."""
+        if target.via == REQUISITE:
+            self.follow_requisites([url], url, target)
+            return
         host, url_hash = urls.host_of(url), urls.url_id(url)
         if target.seed:
             self.adopt_seeds([url])
@@ -339,7 +372,7 @@ class LinkFollower:
 
     def forget(self) -> None:
         """Take every address for unknown: the frontier may not have heard of all of them."""
-        self._seen, self._barred = Seen(), Seen(_MEMORY)
+        self._seen, self._shown, self._barred = Seen(), Seen(), Seen(_MEMORY)
         self.resolver.forget()
 
     def adopt_seeds(self, seeds: list[str]) -> None:

@@ -15,7 +15,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa.frontier.sqlite import schema
-from lycosa.model import STATE_NAMES
+from lycosa.model import IS_PAGE, STATE_NAMES
 
 #: Links from a seed that are told apart when URLs are counted; what is deeper counts as this.
 DEEPEST = 30
@@ -142,7 +142,7 @@ PAGES = IndexedList(
                page.status, page.round, {_ADDRESS}, coalesce(page.size, 0), coalesce(page.fetched_at, 0),
                substr(coalesce(page.title, ''), 1, 200)
         FROM page JOIN url USING (n) JOIN host USING (host)
-        WHERE page.n BETWEEN ? AND ? AND url.via IS NOT 'sitemap' AND {schema.NEWEST_COPY}""",
+        WHERE page.n BETWEEN ? AND ? AND {IS_PAGE} AND {schema.NEWEST_COPY}""",
     span="SELECT min(n), max(n) FROM page",
     checksum="""
         SELECT count(*), total((n % 1021 + 1) * (round * 31 + size)), total(fetched_at), total(length(title))

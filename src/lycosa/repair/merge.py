@@ -30,6 +30,7 @@ from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.errors import translate
 from lycosa.frontier.sqlite.merge import MergeCounts, merge
+from lycosa.model import IS_PAGE
 from lycosa.output.atomic_file import SPOOL, refuse_collection_path
 from lycosa.output.plain import counted
 from lycosa.repair.recovery import MERGING, clear_merge
@@ -164,7 +165,7 @@ def _bring_beside(target: Path, folder: Path, *, name: Path, beside: Beside | No
 def _report(target: Path, name: Path, *, merged: dict[str, MergeCounts], notes: list[str], began: float) -> MergeReport:
     with contextlib.closing(schema.connect(target / "crawl.db")) as db:
         urls = db.execute("SELECT total(count) FROM stat").get
-        pages = db.execute("SELECT count(DISTINCT page.n) FROM page JOIN url USING (n) WHERE via IS NOT 'sitemap'").get
+        pages = db.execute(f"SELECT count(DISTINCT page.n) FROM page JOIN url USING (n) WHERE {IS_PAGE}").get
         files = db.execute("SELECT count(*) FROM warc").get
     return MergeReport(
         into=str(name),

@@ -25,7 +25,7 @@ from lycosa.intake.revisits import Revisits
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
-from lycosa.model import Answer, ArchivePlace, Discovery, Outcome, RobotsRow, State, Target
+from lycosa.model import NO_PAGES, Answer, ArchivePlace, Discovery, Outcome, RobotsRow, State, Target
 from lycosa.parse import read
 from lycosa.politeness.crawl_log import CrawlLog
 from lycosa.politeness.disposition import is_counted
@@ -110,7 +110,7 @@ class ArchiveReplay:
         self._in_batch: set[int] = set()  # URLs in the batch, which the frontier does not know yet
         self._pages: dict[str, int] = {}  # stored of each host
         self._touched: set[str] = set()  # hosts whose number of pages has changed
-        self._sitemaps: set[int] = set()  # rows in the batch that are no pages
+        self._no_pages: set[int] = set()  # rows in the batch that are no pages
 
     def run(self, shared: mmap.mmap, poison: Collection[int]) -> None:
         """Process what is reached from the seeds, then the rest, as the pages that led to it were not stored.
@@ -215,8 +215,8 @@ class ArchiveReplay:
         if outcome is not None:
             outcome.retries = 0
         self._in_batch.update(discovery.url_hash for discovery in self._intake.batch.discoveries[before:])
-        if target.via == "sitemap":
-            self._sitemaps.add(target.row)
+        if target.via in NO_PAGES:
+            self._no_pages.add(target.row)
 
     def _replay_unstored(self, entry: CataloguedAnswer, target: Target) -> None:
         """Process an answer that was not stored: its line is all there is."""
@@ -250,12 +250,12 @@ class ArchiveReplay:
         )
         self._touched = set()
         self.frontier.commit(batch, owner=_OWNER, now=time.time(), max_depth=self.mission.limits.depth)
-        self._in_batch, self._sitemaps = set(), set()
+        self._in_batch, self._no_pages = set(), set()
 
     def _count(self, outcomes: Iterable[Outcome]) -> None:
         """Count the pages of each host, as its budget does."""
         for outcome in outcomes:
-            if is_counted(outcome) and outcome.row not in self._sitemaps:
+            if is_counted(outcome) and outcome.row not in self._no_pages:
                 self._pages[outcome.host] = self._stored(outcome.host) + 1
                 self._touched.add(outcome.host)
 

@@ -31,7 +31,7 @@ def _expected_rows(address: str, name: str) -> tuple[str, int]:
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"SET search_path TO {name}")
         connection.execute("ANALYZE url")
-        values = (HOSTS[0], part_of(HOSTS[0]), host_key(HOSTS[0]), [1], 10)
+        values = (HOSTS[0], part_of(HOSTS[0]), host_key(HOSTS[0]), [1], float("inf"), 10)
         row = connection.execute(f"EXPLAIN (FORMAT JSON) {LOAD}", values).fetchone()
     plan = row[0][0]["Plan"]
     scan = plan["Plans"][0]

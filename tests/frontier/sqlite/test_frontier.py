@@ -505,8 +505,8 @@ def test_the_next_target_is_read_from_the_index(path: Path) -> None:
 
     frontier = leased(path)
     statements = {
-        targets._LOAD: ("h", 1, 1),
-        targets._LOAD_OTHERS: ("h", 1, 1, None),
+        targets._LOAD: ("h", 1, 1, 0.0),
+        targets._LOAD_OTHERS: ("h", 1, 1, 0.0, None),
         targets._NEXT_DUE: (1,),
         targets._LEFT: (),
         targets._INBOX: (1, 2),

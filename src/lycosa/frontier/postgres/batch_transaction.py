@@ -13,7 +13,7 @@ from typing import Any
 from psycopg import sql
 
 from lycosa import urls
-from lycosa.frontier.batch_decisions import HINTED, BatchDecisions, KnownUrl, PageBefore
+from lycosa.frontier.batch_decisions import HINTED, BatchDecisions, KnownUrl, PageBefore, highest_score
 from lycosa.frontier.consequences import ChangeCounts, DepthKeeper, DepthRow, Unpack
 from lycosa.frontier.contract import BARRED
 from lycosa.frontier.partitions import host_key, part_of
@@ -53,9 +53,11 @@ UPDATE url SET state = 0, reason = '', score = %s, depth = %s, hops = %s, parent
 WHERE part = %s AND n = %s AND state = 8 AND reason = ANY(%s)"""
 #: A row, if it is in the state that it was found in: another worker may have opened it in the meantime.
 _STILL = "part = %s AND n = %s AND state = %s AND reason = %s"
-_NEED = "UPDATE url SET via = %s, parent = %s WHERE part = %s AND n = %s AND state IN (0, 9) AND NOT seed AND via <> %s"
+_NEED = """
+UPDATE url SET via = %s, parent = %s, score = least(score, %s)
+WHERE part = %s AND n = %s AND state IN (0, 9) AND NOT seed AND via <> %s"""
 _OPEN_DROPPED = f"""
-UPDATE url SET state = 0, reason = '', due = 0, via = %s, parent = %s WHERE {_STILL}"""
+UPDATE url SET state = 0, reason = '', due = 0, via = %s, parent = %s, score = least(score, %s) WHERE {_STILL}"""
 _RISE = """
 UPDATE url SET score = %s, lore = %s, parent = %s, via = %s, anchor = %s, context = %s
 WHERE part = %s AND n = %s AND state IN (0, 9) AND NOT seed AND score BETWEEN -1 AND %s"""
@@ -237,10 +239,10 @@ class PostgresBatch(BatchDecisions):
         return bool(self._connection.run(_RISE, (*place, part_of_row(old.n), old.n, link.score)))
 
     def _need(self, link: Discovery, old: KnownUrl) -> None:
-        self._connection.send(_NEED, (link.via, link.parent, part_of_row(old.n), old.n, link.via))
+        self._connection.send(_NEED, (link.via, link.parent, highest_score(link), part_of_row(old.n), old.n, link.via))
 
     def _open_dropped(self, link: Discovery, old: KnownUrl) -> bool:
-        values = (link.via, link.parent, part_of_row(old.n), old.n, old.state, old.reason)
+        values = (link.via, link.parent, highest_score(link), part_of_row(old.n), old.n, old.state, old.reason)
         return bool(self._connection.run(_OPEN_DROPPED, values))
 
     def _open_seed(self, old: KnownUrl) -> bool:

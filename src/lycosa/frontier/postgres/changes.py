@@ -15,7 +15,15 @@ from lycosa.frontier.postgres import leases
 from lycosa.frontier.postgres.connection import PostgresConnection, PostgresFacet, ShardedCounts, reading, writing
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.schema import NUMBERS, part_of_row
-from lycosa.frontier.stored import CHOOSE_PAGES, IS_PAGE, ROUND_OPENS, judge_rows, list_rounds, postgres_sql, round_now
+from lycosa.frontier.stored import (
+    CHOOSE_PAGES,
+    HOLDS_PAGE,
+    ROUND_OPENS,
+    judge_rows,
+    list_rounds,
+    postgres_sql,
+    round_now,
+)
 from lycosa.model import State
 
 CHUNK = 5_000  # rows of one transaction
@@ -278,7 +286,7 @@ _CHOOSE = postgres_sql(
     f"CREATE TEMP TABLE chosen AS {CHOOSE_PAGES.format(columns='part, n', within=_WITHIN, order=_ORDER)}"
 )
 _IS_UNCHOSEN = "SELECT to_regclass('pg_temp.chosen') IS NULL"
-_CHOSEN = f"AND (NOT {IS_PAGE} OR (part, n) IN (SELECT part, n FROM chosen))"
+_CHOSEN = f"AND (NOT {HOLDS_PAGE} OR (part, n) IN (SELECT part, n FROM chosen))"
 _OPENS = postgres_sql(f"{_WITHIN} AND {ROUND_OPENS}")
 _OPEN_ROUND = f"""
 WITH opened AS (SELECT part, n, state, reason FROM url WHERE {_OPENS} {{}} ORDER BY part, n FOR UPDATE),

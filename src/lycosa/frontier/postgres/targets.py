@@ -6,6 +6,7 @@ Targets are what waits to be fetched, by host; a collection begins with its seed
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from math import inf
 from typing import Any
 
 from lycosa import urls
@@ -17,7 +18,7 @@ from lycosa.frontier.postgres.connection import PostgresConnection, PostgresFace
 from lycosa.frontier.postgres.leases import PostgresLeases
 from lycosa.frontier.postgres.schema import NUMBERS, part_of_row
 from lycosa.frontier.seen import Seen
-from lycosa.frontier.stored import URL_ROW, StoredFigures, read_target, tell_failed
+from lycosa.frontier.stored import OWED, URL_ROW, StoredFigures, read_target, tell_failed
 from lycosa.model import ArchivePlace, ContentHolder, Discovery, HostRow, RobotsRow, State, Target, WeightUpdate
 
 _FIND = f"SELECT {URL_ROW} FROM url WHERE part = %s AND host = %s AND id = %s"
@@ -145,6 +146,7 @@ n, id, url, {} AS name, depth, hops, retries, seed, score, parent, via, etag, mo
 interval, changes, watched, checked, lore"""
 LOAD = f"""
 SELECT {_TARGET.format("%s::text")} FROM url WHERE state = 0 AND part = %s AND host = %s AND NOT n = ANY(%s)
+AND score <= %s
 ORDER BY score DESC, n LIMIT %s"""
 _NAME = "(SELECT name FROM host WHERE host.part = url.part AND host.host = url.host)"
 _ONE = f"SELECT {_TARGET.format(_NAME)} FROM url WHERE state = 0 AND part = %s AND n = %s"
@@ -183,8 +185,8 @@ class PostgresTargets(PostgresFacet):
         return found
 
     @reading
-    def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
-        values = (host, part_of(host), host_key(host), list(skip), limit)
+    def load(self, host: str, *, limit: int, skip: Collection[int] = (), most: float = inf) -> list[Target]:
+        values = (host, part_of(host), host_key(host), list(skip), most, limit)
         return [read_target(row) for row in self._connection.rows(LOAD, values, binary=True)]
 
     def of_row(self, n: int) -> Target | None:
@@ -227,6 +229,9 @@ class PostgresTargets(PostgresFacet):
 
     def pending(self) -> bool:
         return bool(self._ask(_LEFT)[0][0])
+
+    def owes_requisites(self) -> bool:
+        return bool(self._ask(f"SELECT EXISTS (SELECT 1 FROM url WHERE {OWED})")[0][0])
 
 
 class PostgresSeeds(PostgresFacet):

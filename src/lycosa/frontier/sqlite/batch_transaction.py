@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 
 import apsw
 
-from lycosa.frontier.batch_decisions import HINTED, BatchDecisions, KnownUrl, PageBefore
+from lycosa.frontier.batch_decisions import HINTED, BatchDecisions, KnownUrl, PageBefore, highest_score
 from lycosa.frontier.contract import BARRED
 from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.sqlite.connection import Connection
@@ -27,8 +27,8 @@ _OPEN_BARRED = """
 UPDATE url SET state = 0, reason = '', score = ?, depth = ?, hops = ?, parent = ?, via = ?, anchor = ?, context = ?,
     original = ?, lore = ?
 WHERE n = ?"""
-_NEED = "UPDATE url SET via = ?, parent = ? WHERE n = ?"
-_OPEN_DROPPED = "UPDATE url SET state = 0, reason = '', due = 0, via = ?, parent = ? WHERE n = ?"
+_NEED = "UPDATE url SET via = ?, parent = ?, score = min(score, ?) WHERE n = ?"
+_OPEN_DROPPED = "UPDATE url SET state = 0, reason = '', due = 0, via = ?, parent = ?, score = min(score, ?) WHERE n = ?"
 _ANY_BARRED = f"SELECT EXISTS (SELECT 1 FROM stat WHERE state = 8 AND reason IN {BARRED} AND count > 0)"
 _LESSON = """
 INSERT INTO lesson VALUES (?1, ?2, ?3, ?4)
@@ -160,10 +160,10 @@ class BatchTransaction(BatchDecisions):
         return True
 
     def _need(self, link: Discovery, old: KnownUrl) -> None:
-        self._db.execute(_NEED, (link.via, link.parent, old.n))
+        self._db.execute(_NEED, (link.via, link.parent, highest_score(link), old.n))
 
     def _open_dropped(self, link: Discovery, old: KnownUrl) -> bool:
-        self._db.execute(_OPEN_DROPPED, (link.via, link.parent, old.n))
+        self._db.execute(_OPEN_DROPPED, (link.via, link.parent, highest_score(link), old.n))
         return True
 
     def _open_seed(self, old: KnownUrl) -> bool:

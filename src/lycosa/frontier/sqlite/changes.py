@@ -20,7 +20,7 @@ from lycosa.frontier.contract import POISON, Judge, RoundRow, Span, overlaps
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite.connection import Connection, SqliteFacet, translated
 from lycosa.frontier.sqlite.counters import Counts
-from lycosa.frontier.stored import CHOOSE_PAGES, IS_PAGE, ROUND_OPENS, judge_rows, list_rounds, round_now, sqlite_sql
+from lycosa.frontier.stored import CHOOSE_PAGES, HOLDS_PAGE, ROUND_OPENS, judge_rows, list_rounds, round_now, sqlite_sql
 from lycosa.model import State
 
 CHUNK = 5_000  # rows of one transaction
@@ -259,7 +259,7 @@ SELECT round + 1, at + max(?1 - started, ?2), ?1, ?3, (SELECT coalesce(max(n), 0
 FROM round ORDER BY round DESC LIMIT 1 RETURNING round"""
 _WITHIN = "n > :low AND n <= :high"
 _CHOOSE = sqlite_sql(f"INSERT INTO temp.chosen {CHOOSE_PAGES.format(columns='n', within=_WITHIN, order='n')}")
-_CHOSEN = f"AND (NOT {IS_PAGE} OR n IN (SELECT n FROM temp.chosen))"
+_CHOSEN = f"AND (NOT {HOLDS_PAGE} OR n IN (SELECT n FROM temp.chosen))"
 _OPENS = sqlite_sql(f"{_WITHIN} AND {ROUND_OPENS}")
 _COUNT = f"SELECT state, reason, count(*) FROM url WHERE {_OPENS} {{}} GROUP BY 1, 2"
 _OPEN_ROUND = f"""

@@ -11,10 +11,10 @@ from typing import Protocol
 import apsw
 
 from lycosa import urls
-from lycosa.frontier.consequences import ChangeCounts, DepthKeeper, DepthRow, Unpack
+from lycosa.frontier.consequences import ChangeCounts, DepthKeeper, DepthRow, Unpack, types_of
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite.schema import NEWEST_LINKS
-from lycosa.model import State
+from lycosa.model import IS_PAGE, REQUISITE, State
 
 _ADD_STATE = (
     "INSERT INTO stat VALUES (?, ?, ?) ON CONFLICT (state, reason) DO UPDATE SET count = count + excluded.count"
@@ -33,16 +33,13 @@ class Counts(ChangeCounts):
         db.executemany(_ADD_FIGURE, ((*key, change) for key, change in self._figures.items() if change))
 
 
-_IS_PAGE = "via IS NOT 'sitemap'"
-
-
 #: A page of the collection: a URL whose newest copy has a content that no other page brought first.
 _OWNS = f"""
-    {_IS_PAGE} AND n IN (
+    {IS_PAGE} AND n IN (
         SELECT content.n FROM content CROSS JOIN url AS u ON u.n = content.n AND u.digest = content.digest)"""
 
 
-_HELD = f"{_IS_PAGE} AND state IN (1, 2) AND digest <> x''"  # others were read and not stored
+_HELD = f"{IS_PAGE} AND state IN (1, 2) AND digest <> x''"  # others were read and not stored
 
 
 _DAY_S = 86400.0  # what the clock of the rounds goes on by, at least (see `Rounds` in the contract)
@@ -52,12 +49,13 @@ _EVENTS = ("new", "changed", "unchanged", "gone", "back")
 
 
 _FIRST_ROUND = f"""
-    SELECT 1, count(*) FROM (SELECT DISTINCT n FROM page WHERE round = 1) CROSS JOIN url USING (n) WHERE {_IS_PAGE}"""
+    SELECT 1, count(*) FROM (SELECT DISTINCT n FROM page WHERE round = 1) CROSS JOIN url USING (n) WHERE {IS_PAGE}"""
 
 
 _TYPES = """
-    SELECT substr(mime, 1, 100), count(*) FROM page
-    WHERE {0} AND mime <> '' AND round = (SELECT min(round) FROM page AS p WHERE p.n = page.n) GROUP BY 1"""
+    SELECT substr(mime, 1, 100), count(*) FROM page JOIN url USING (n)
+    WHERE {0} AND via {1} 'requisite' AND mime <> ''
+      AND page.round = (SELECT min(round) FROM page AS p WHERE p.n = page.n) GROUP BY 1"""
 
 
 _ROUNDS = """
@@ -82,7 +80,8 @@ def recount(db: apsw.Connection, *, base: int) -> None:
     )
     _grow(db, "status", f"SELECT CAST(http AS TEXT), count(*) FROM url WHERE {asked} AND http > 0 GROUP BY 1")
     _grow(db, "answers", f"SELECT max(round, 1), count(*) FROM url WHERE {asked} AND http > 0 GROUP BY 1")
-    _grow(db, "type", _TYPES.format(kept))
+    _grow(db, types_of(""), _TYPES.format(kept, "IS NOT"))
+    _grow(db, types_of(REQUISITE), _TYPES.format(kept, "IS"))
     for name in ("read", "read bytes"):
         _grow(db, name, f"SELECT key, count FROM other.figure WHERE name = '{name}'")
     _replace(db, "pages", f"SELECT '', count(*) FROM url WHERE {_OWNS}")

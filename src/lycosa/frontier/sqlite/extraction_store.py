@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.errors import translate
+from lycosa.model import IS_PAGE
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,10 +31,10 @@ SELECT content.seq, content.n, content.round, page.warc, page.offset, page.lengt
     (SELECT strikes FROM extracted AS had WHERE had.n = content.n AND had.round = content.round AND had.quarry = ?1
      AND had.version = ?2), 0)
 FROM content CROSS JOIN page USING (n, round) CROSS JOIN url USING (n)
-WHERE content.seq > ?3 AND url.via IS NOT 'sitemap' AND {_UNDONE} ORDER BY content.seq LIMIT ?4"""
+WHERE content.seq > ?3 AND {IS_PAGE} AND {_UNDONE} ORDER BY content.seq LIMIT ?4"""
 _COUNT = f"""
 SELECT count(*) FROM content CROSS JOIN url USING (n)
-WHERE content.seq > ?3 AND url.via IS NOT 'sitemap' AND {_UNDONE}"""
+WHERE content.seq > ?3 AND {IS_PAGE} AND {_UNDONE}"""
 _DONE = "INSERT OR REPLACE INTO extracted VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _DROP = "DELETE FROM record WHERE n = ? AND round = ? AND quarry = ?"
 _RECORD = "INSERT INTO record (n, round, quarry, mission, kind, json) VALUES (?, ?, ?, ?, ?, ?)"

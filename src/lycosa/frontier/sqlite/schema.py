@@ -15,10 +15,10 @@ from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, Damaged
 from lycosa.frontier.partitions import PART_SQL, PARTITIONS
 from lycosa.frontier.sqlite.errors import CURE, translate
-from lycosa.model import STATE_NAMES
+from lycosa.model import IS_PAGE, STATE_NAMES
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
-VERSION = 8
+VERSION = 9
 
 #: Marks the file as ours (SQLite's application_id): "LYCO".
 APPLICATION = 0x4C59434F
@@ -59,13 +59,13 @@ AND NOT coalesce((
     AND event IN ('gone', 'back') ORDER BY visit.round DESC LIMIT 1), 0)"""
 
 #: The pages as people read them; put one of the two conditions in.
-PAGES = """
+PAGES = f"""
     SELECT page.n, url.url, host.name AS host, datetime(page.fetched_at, 'unixepoch') AS fetched, page.status,
            page.mime, page.charset, page.title, page.language, page.kind, page.size, lower(hex(page.digest)) AS digest,
            page.last_modified, page.server_date, page.warc, page.offset, page.length, page.round,
            page.rendered
     FROM page JOIN url USING (n) JOIN host USING (host)
-    WHERE url.via IS NOT 'sitemap' AND {}"""  # which is no page
+    WHERE {IS_PAGE} AND {{}}"""
 
 #: What quarries took out of documents, by the page that brought the content first. A document of an archive file that
 #: is not the collection's own is a guest: its number is -id, its round 0.
@@ -222,6 +222,7 @@ ALTER TABLE host ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE host ADD COLUMN wrong INTEGER NOT NULL DEFAULT 0;""",
     6: f"DROP TABLE record;{_RECORD_TABLES}",  # nothing wrote to the old one
     7: f"ALTER TABLE url ADD COLUMN lore BLOB DEFAULT x'';{_LESSON_TABLE}",
+    8: VIEWS,
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable
 from itertools import islice
+from math import inf
 from typing import Any
 
 import apsw
@@ -20,7 +21,7 @@ from lycosa.frontier.sqlite import schema
 from lycosa.frontier.sqlite.batch_transaction import BatchTransaction
 from lycosa.frontier.sqlite.changes import open_rows
 from lycosa.frontier.sqlite.connection import Session, SqliteFacet, translated
-from lycosa.frontier.stored import URL_ROW, StoredFigures, read_target, tell_failed
+from lycosa.frontier.stored import OWED, URL_ROW, StoredFigures, read_target, tell_failed
 from lycosa.model import (
     ArchivePlace,
     ContentHolder,
@@ -159,9 +160,12 @@ FROM busy CROSS JOIN host USING (host) WHERE host <= ?2"""
 _TARGET = """
 n, id, url, ?1, depth, hops, retries, seed, score, parent, via, etag, modified, digest, round, redirect,
 interval, changes, watched, checked, lore"""
-_LOAD = f"SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 ORDER BY score DESC, n LIMIT ?3"
+_LOAD = f"""
+SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 AND score <= ?4
+ORDER BY score DESC, n LIMIT ?3"""
 _LOAD_OTHERS = f"""
-SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 AND n NOT IN carray(?4)
+SELECT {_TARGET} FROM url INDEXED BY pending WHERE state = 0 AND host = ?2 AND score <= ?4
+AND n NOT IN carray(?5)
 ORDER BY score DESC, n LIMIT ?3"""
 _NAME = "(SELECT name FROM host WHERE host.host = url.host)"
 _ONE = f"SELECT {_TARGET.replace('?1', _NAME)} FROM url WHERE state = 0 AND n = ?"
@@ -183,12 +187,12 @@ class SqliteTargets(SqliteFacet):
         return [HostRow(*row) for cursor in rows for row in cursor]
 
     @translated
-    def load(self, host: str, *, limit: int, skip: Collection[int] = ()) -> list[Target]:
+    def load(self, host: str, *, limit: int, skip: Collection[int] = (), most: float = inf) -> list[Target]:
         if skip:
-            bindings = (host, host_key(host), limit, apsw.carray(array("q", skip)))
+            bindings = (host, host_key(host), limit, most, apsw.carray(array("q", skip)))
             rows = self._conn.db.execute(_LOAD_OTHERS, bindings)
         else:
-            rows = self._conn.db.execute(_LOAD, (host, host_key(host), limit))
+            rows = self._conn.db.execute(_LOAD, (host, host_key(host), limit, most))
         return [read_target(row) for row in rows]
 
     @translated
@@ -234,6 +238,9 @@ class SqliteTargets(SqliteFacet):
 
     def pending(self) -> bool:
         return bool(self._ask(_LEFT)[0][0])
+
+    def owes_requisites(self) -> bool:
+        return bool(self._ask(f"SELECT EXISTS (SELECT 1 FROM url INDEXED BY pending WHERE {OWED})")[0][0])
 
 
 class SqliteSeeds(SqliteFacet):

@@ -30,7 +30,7 @@ from lycosa.config.settings import FetchSettings, LimitSettings, Mission
 from lycosa.errors import UsageError
 from lycosa.judge.admission.rules import Patterns, Rules
 from lycosa.judge.admission.traps import OK, Tallies
-from lycosa.model import Link, Outcome, State, Target, Verdict
+from lycosa.model import REQUISITE, Link, Outcome, State, Target, Verdict
 
 TRIED, FOUND = "quota:tried", "quota:found"
 REASON = "host-quota"
@@ -226,6 +226,8 @@ class FetchRules(Generic[Host]):
         if not robots.allows(url, self._agent):
             # Which line forbids it is told to people who ask: a site may forbid hundreds of thousands of pages.
             return self._judge_robots(url, robots) if self._detailed else _ROBOTS
+        if target.via == REQUISITE:
+            return OK
         if not (target.seed or target.digest or target.via == "sitemap"):
             verdict = self._rules.repetition.judge(url, target.host)
             if not verdict.ok:

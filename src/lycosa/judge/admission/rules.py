@@ -23,7 +23,7 @@ from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
 from lycosa.judge.admission.repetition import Repetition
 from lycosa.judge.admission.traps import OK, Recall, Tallies, Traps
-from lycosa.model import Target, Verdict
+from lycosa.model import REQUISITE, Target, Verdict
 from lycosa.output.plain import counted
 from lycosa.urls import file_name, host_of, is_address, normalise
 
@@ -275,6 +275,7 @@ class Rules:
         self._url_judge = url_judge
         self._depth = mission.limits.depth
         self._length = mission.traps.url_length
+        self._requisites_in_scope = mission.requisites.hosts == "scope"
         self.uniform = uniform
 
     def judge(self, url: str, *, depth: int, host: str, seed: bool = False, via: str = "") -> Verdict:
@@ -304,6 +305,8 @@ class Rules:
         if target.via == "sitemap":
             verdict = self.scope.admits_place(target.url, target.host)
             return None if verdict.ok else verdict
+        if target.via == REQUISITE:
+            return self.review_requisite(target.url, host=target.host)
         return self.refusal(target.url, depth=target.depth, host=target.host, via=target.via)
 
     def judge_sitemap(self, url: str, *, host: str, level: int = 0) -> Verdict:
@@ -316,6 +319,23 @@ class Rules:
         if verdict.ok and level > SITEMAP_LEVELS:
             return Verdict(False, "trap:sitemaps", f"{level} sitemaps lead to it, one after the other")
         return verdict
+
+    def judge_requisite(self, url: str, *, host: str) -> Verdict:
+        """Judge what a page needs to be shown, once: it may lie beyond the scope, and no accept list is about it."""
+        refusal = self.review_requisite(url, host=host)
+        return refusal if refusal is not None else self.traps.admit(url, host)
+
+    def review_requisite(self, url: str, *, host: str) -> Verdict | None:
+        """Why what a page needs to be shown is refused, whatever was counted before; nothing is counted."""
+        if not url.startswith(("http://", "https://")):
+            return self._judge_scheme(url)
+        if 0 < self._length < len(url):
+            return self._judge_length(url)
+        if self._requisites_in_scope and not (verdict := self.scope.admits_place(url, host)).ok:
+            return verdict
+        if self.reject is not None and self.reject.find(*(texts := _texts(url))) is not None:
+            return self._judge_reject(texts)
+        return None
 
     def refusal(self, url: str, *, depth: int, host: str, via: str = "") -> Verdict | None:
         """Why an address is refused, whatever was counted before; nothing is counted."""

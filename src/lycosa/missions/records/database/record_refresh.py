@@ -19,6 +19,7 @@ from lycosa.collection.changes import was_left_out
 from lycosa.derived.store import write_transaction
 from lycosa.missions.records.database.model import Cause, What
 from lycosa.missions.records.database.writer import HealthTally, RecordOrigin, VersionWriter
+from lycosa.model import IS_PAGE
 from lycosa.urls import host_of
 
 #: Pages between two commits.
@@ -44,14 +45,14 @@ INSERT OR IGNORE INTO mined
 #: Copies of pages that are newer than the one that is known, and pages that went or came back, in their order: of the
 #: copies of one round first those of pages that have records, then those that brought their content first. A page comes
 #: to be known by its first record.
-_EVENTS = """
+_EVENTS = f"""
 CREATE TEMP TABLE event AS
     SELECT page.fetched_at AS at, page.round, 'copy' AS what,
            coalesce(NOT mine.owner, 1) + NOT EXISTS (
                SELECT 1 FROM mined WHERE mined.digest = page.digest AND mined.n = page.n AND mined.round = page.round)
            AS late, page.n, url.url, page.digest, page.warc, page.offset
     FROM crawl.page CROSS JOIN crawl.url USING (n) LEFT JOIN main.page AS mine ON mine.url = url.url
-    WHERE url.via IS NOT 'sitemap' AND page.fetched_at > coalesce(mine.fetched_at, -1) AND (mine.id OR EXISTS (
+    WHERE {IS_PAGE} AND page.fetched_at > coalesce(mine.fetched_at, -1) AND (mine.id OR EXISTS (
         SELECT 1 FROM mined WHERE mined.digest = page.digest AND mined.records AND mined.outcome = 'done'))
     UNION ALL SELECT visit.at, visit.round, visit.event, 3, visit.n, url.url, NULL, '', 0
     FROM crawl.visit CROSS JOIN crawl.url USING (n) LEFT JOIN main.page AS mine ON mine.url = url.url
