@@ -42,6 +42,26 @@ def test_articles_of_unknown_sites_are_read(shared: Path, bench: ModuleType, say
     assert every["date_R"] >= 0.85
 
 
+#: Floors below what was reached, by kind of page; tests/bench tells what other tools reach.
+FLOORS = {
+    "all": 0.84, "article": 0.92, "service": 0.74, "forum": 0.84, "product": 0.66, "documentation": 0.94,
+    "collection": 0.63, "listing": 0.80,
+}  # fmt: skip
+
+
+def test_pages_of_every_kind_are_read(shared: Path, bench: ModuleType, say: Callable[[str], None]) -> None:
+    """The main content of pages of seven kinds, and the kind itself."""
+    gold, files = bench.load_page_types(shared)
+    found, _ = bench.run_page_types(gold, files, bench.our_content)
+    scorer = bench.load_scorer(shared / "data" / "page-types" / "score.py")
+    rows = {kind: [row for row in gold if kind in ("all", row["type"])] for kind in FLOORS}
+    reached = {kind: scorer.evaluate(rows[kind], found)["F1"] for kind in FLOORS}
+    right = sum(found[row["id"]]["kind"] == row["type"] for row in gold) / len(gold)
+    say(f"pages of every kind: kinds {right:.3f}; F1 " + ", ".join(f"{kind} {f1:.3f}" for kind, f1 in reached.items()))
+    assert right >= 0.85
+    assert {kind: f1 for kind, f1 in reached.items() if f1 < FLOORS[kind]} == {}
+
+
 def test_days_of_publication_are_found(shared: Path, bench: ModuleType) -> None:
     """On a third of the pages, as often as htmldate finds them."""
     folder = shared / "data" / "dates"

@@ -15,6 +15,7 @@ import gzip
 import importlib.util
 import json
 import logging
+import tarfile
 import time
 import warnings
 from collections.abc import Callable
@@ -27,6 +28,7 @@ import turbohtml
 
 from lycosa.content import rdfa, structured
 from lycosa.content.article import read_article
+from lycosa.content.page_content import read_html_content
 from lycosa.parse import doc
 
 Reader = Callable[[bytes, str], dict[str, Any]]
@@ -85,6 +87,11 @@ def by_htmldate(body: bytes, url: str) -> dict[str, Any]:
     return {"date": htmldate.find_date(body, url=url or None, original_date=True)}
 
 
+def our_content(body: bytes, url: str) -> dict[str, Any]:
+    content = read_html_content(body, url=url or "http://unknown.test/")
+    return {"kind": content.kind, "text": content.text, "title": content.title, "date": content.date}
+
+
 OTHERS: dict[str, tuple[str, Reader]] = {
     "trafilatura": ("trafilatura", by_trafilatura),
     "readability-lxml": ("readability", by_readability),
@@ -105,6 +112,45 @@ def load_scorer(path: Path) -> ModuleType:
 def load_gold(folder: Path, every: int) -> list[dict[str, Any]]:
     with open(folder / "gold.jsonl", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines][::every]
+
+
+def load_page_types(shared: Path) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
+    """The gold of pages of every kind, and their bytes."""
+    folder = shared / "data" / "page-types"
+    with tarfile.open(folder / "pages.tar.xz") as pages:
+        files = {Path(each.name).stem: file.read() for each in pages if (file := pages.extractfile(each)) is not None}
+    return load_gold(folder, 1), files
+
+
+def run_page_types(
+    gold: list[dict[str, Any]], files: dict[str, bytes], read: Reader
+) -> tuple[dict[str, dict[str, Any]], float]:
+    """What a tool reads of each page of any kind, and its CPU milliseconds a page."""
+    found = {}
+    start = time.process_time()
+    for row in gold:
+        try:
+            found[row["id"]] = read(files[row["id"]], row["url"])
+        except Exception:  # of other tools: a page that they cannot read counts as empty
+            found[row["id"]] = {}
+    return found, 1000 * (time.process_time() - start) / max(1, len(gold))
+
+
+def score_page_types(shared: Path, readers: dict[str, Reader]) -> None:
+    gold, files = load_page_types(shared)
+    scorer = load_scorer(shared / "data" / "page-types" / "score.py")
+    kinds = ["all", *dict.fromkeys(row["type"] for row in gold)]
+    print(
+        f"\npages of every kind: {len(gold)} pages, F1\n{'':<17}"
+        + "".join(f"{kind:>14}" for kind in kinds)
+        + "   ms/page"
+    )
+    for tool, read in readers.items():
+        found, cost = run_page_types(gold, files, read)
+        figures = [
+            scorer.evaluate([row for row in gold if kind in ("all", row["type"])], found)["F1"] for kind in kinds
+        ]
+        print(f"{tool:<17}" + "".join(f"{figure:14.3f}" for figure in figures) + f"{cost:10.1f}")
 
 
 def run(folder: Path, gold: list[dict[str, Any]], read: Reader) -> tuple[dict[str, dict[str, Any]], float]:
@@ -212,6 +258,10 @@ def main() -> None:
     score_articles(given.shared, given.every, {tool: read for tool, read in readers.items() if tool != "htmldate"})
     score_dates(
         given.shared, given.every, {tool: read for tool, read in readers.items() if tool in ("lycosa", "htmldate")}
+    )
+    score_page_types(
+        given.shared,
+        {tool: our_content if tool == "lycosa" else read for tool, read in readers.items() if tool != "htmldate"},
     )
     print("\nstructured data")
     for key, (right, every) in score_structured(given.shared).items():

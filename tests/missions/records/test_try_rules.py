@@ -123,3 +123,16 @@ def test_mistakes(folder: Path, words: list[str], said: str) -> None:
     """One sentence each."""
     result = run(*words)
     assert isinstance(result.exception, UsageError) and said in str(result.exception)
+
+
+def test_the_content_of_a_page(folder: Path) -> None:
+    """The word "page" gives its kind and its text, for people and as a line; a schema file of this name goes first."""
+    (folder / "doc.html").write_text("<h1>Manual</h1><pre>a\nb</pre>" + "<p>What the manual says of all this.</p>" * 9)
+    line = json.loads(run("page", "doc.html", "--url", "http://docs.test/x").stdout)
+    assert line["page"] == "doc.html" and line["record"]["kind"] == "documentation"
+    assert {"why", "title", "authors", "date", "language", "text", "markdown", "blocks"} <= line["record"].keys()
+    assert "```\na\nb\n```" in line["record"]["markdown"]
+    shown = run("page", "page.html", "--format", "text").stdout
+    assert shown.startswith("page.html: ") and "\x1b" not in shown
+    (folder / "page").write_text(SCHEMA)
+    assert "title" in json.loads(run("page", "page.html").stdout)["record"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -68,7 +69,7 @@ class TriedSchemas(NamedTuple):
 
 
 @click.command("try", short_help="Show what the rules of a schema give on a page.")
-@click.argument("schema", metavar="SCHEMA|FILE")
+@click.argument("schema", metavar="SCHEMA|page|FILE")
 @click.argument("pages", nargs=-1, metavar="PAGE…")
 @click.option(
     "--pages", "listed", metavar="LIST.jsonl", help='Also those of a list: {"page": FILE, "url": URL} a line.'
@@ -82,21 +83,27 @@ def try_rules(
 ) -> None:
     """Show what each rule of a schema gives on pages, and where it stands in their source as LINE:COLUMN.
 
-    SCHEMA is a TOML file, one that is built in, such as article, or a mission file whose ranges choose the schema. A
-    page is a file, or a URL: then it comes from the collection, or is fetched once. In a pipe each record is one line.
+    SCHEMA is a TOML file, one that is built in, such as article, or a mission file whose ranges choose the schema. The
+    word "page" shows the kind of each page and its content. A page is a file, or a URL: then it comes from the
+    collection, or is fetched once. In a pipe each record is one line.
 
     \b
+    lycosa try page page.html
     lycosa try book.toml page.html
     lycosa try press.toml https://news.example/2026/05/story.html --collection press
     lycosa try article --pages list.jsonl -o records.jsonl
     """
-    schemas, mission = _load_schemas(schema, options)
+    if schema in WORDS and not Path(schema).exists():
+        mission = load_command_line((), options).loaded.mission
+        tell = WORDS[schema][form != "text"]
+    else:
+        schemas, mission = _load_schemas(schema, options)
+        tell = partial(_describe if form == "text" else _encode, schemas)
     given = [TriedPage(page, Path(page), url) for page in pages]
     if not given and listed is None:
         raise UsageError("Name a page to try: a file, a URL, or --pages LIST.jsonl.")
     check_ending(output, ("jsonl", "txt"))
     tried, failed = 0, 0
-    tell = _describe if form == "text" else _encode
     with opened(output, None) as (out, _):
         for page, doc in _read_pages(chain(given, _read_list(listed) if listed is not None else ()), mission):
             tried += 1
@@ -104,7 +111,7 @@ def try_rules(
                 failed += 1
                 _warn(doc)
                 continue
-            out.writelines(f"{line}\n" for line in tell(schemas, doc, page.name))
+            out.writelines(f"{line}\n" for line in tell(doc, page.name))
     if failed:
         raise Partial(f"{counted(failed, 'page')} of {tried} could not be read.")
     report_written(output, counted(tried, "page"))
@@ -185,6 +192,33 @@ def _encode(schemas: TriedSchemas, doc: Doc, page: str) -> Iterator[str]:
         _warn(f"{page}: {problem}")
     for data in [record.as_dict() for record in found] or [{}]:
         yield msgspec.json.encode({"page": page, "record": data}).decode()
+
+
+def _encode_content(doc: Doc, page: str) -> Iterator[str]:
+    """The content of a page as one line."""
+    from lycosa.content.page_content import read_page_content
+
+    content = read_page_content(doc)
+    record = content.as_dict() | {"text": content.text, "markdown": content.markdown}
+    yield msgspec.json.encode({"page": page, "record": record}).decode()
+
+
+def _describe_content(doc: Doc, page: str) -> Iterator[str]:
+    """What a person sees of the content of a page: what is known of it, and its Markdown."""
+    from lycosa.content.page_content import read_page_content
+
+    content = read_page_content(doc)
+    yield printable(f"{page}: {content.kind or 'no page'} ({content.why})")
+    for name, said in (("title", content.title), ("authors", ", ".join(content.authors)), ("date", content.date)):
+        yield f"  {name}: {printable(said) or '-'}"
+    yield ""
+    yield from map(printable, content.markdown.split("\n"))
+
+
+#: Words that stand for no schema: how each tells a page to people, and as a line.
+WORDS: dict[str, tuple[Callable[[Doc, str], Iterator[str]], Callable[[Doc, str], Iterator[str]]]] = {
+    "page": (_describe_content, _encode_content),
+}
 
 
 def _describe(schemas: TriedSchemas, doc: Doc, page: str) -> Iterator[str]:
