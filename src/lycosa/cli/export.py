@@ -8,7 +8,8 @@ it goes with.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
@@ -52,11 +53,24 @@ class ExportCommand(click.Command):
         self._set_exports({each.name: each for each in [*_ours(), *theirs, *_ours()]}.values())
         return super().make_context(info_name, args, parent, **extra)
 
-    def _run(self, export_kind: str, output: str, collection: str, address: str, **given: Any) -> None:
+    def _run(
+        self,
+        export_kind: str,
+        output: str,
+        collection: str,
+        address: str,
+        dataset: bool,
+        licence: str,
+        **given: Any,
+    ) -> None:
         given = {name: value for name, value in given.items() if value not in (None, False, "")}
         if address:
             given["address"] = address
-        write_export(self.exports[export_kind], collection, output, given, known=self.exports.values())
+        if licence and not dataset:
+            raise UsageError("--licence goes with --dataset, whose descriptions name it.")
+        described = Described(licence) if dataset else None
+        export = self.exports[export_kind]
+        write_export(export, collection, output, given, known=self.exports.values(), described=described)
 
 
 def _ours() -> list[Export]:
@@ -64,8 +78,20 @@ def _ours() -> list[Export]:
     return [*kinds_of(core_writers), *kinds_of(document_writers), *missions]
 
 
+class Described(NamedTuple):
+    """What makes a data set of an export: descriptions beside it, with this licence (an address)."""
+
+    licence: str = ""
+
+
 def write_export(
-    export: Export, collection: str, output: str, given: dict[str, Any], *, known: Iterable[Export]
+    export: Export,
+    collection: str,
+    output: str,
+    given: dict[str, Any],
+    *,
+    known: Iterable[Export],
+    described: Described | None = None,
 ) -> None:
     """Write a collection as one kind of export; refuses options that are not its own."""
     from lycosa.collection.collection import Collection
@@ -73,13 +99,36 @@ def write_export(
     _refuse_options(export, given, list(known))
     if output == "-" and not export.pipe:
         raise UsageError(f"The export {export.name} cannot go into a pipe: name {_describe_place(export)} with -o.")
-    if export.endings or export.folder:
+    if described is not None:
+        given = _fit_dataset(export, output, given)
+    elif export.endings or export.folder:
         check_ending(output, export.endings)
     options = export.options(**given)
     writer = load_attribute(export.writer, what="export")
     with Collection(collection) as source:
-        written: Written = writer(source, output, options)
+        if described is None:
+            written: Written = writer(source, output, options)
+        else:
+            from lycosa.export.dataset import write_dataset
+
+            written = write_dataset(
+                source,
+                export,
+                Path(output),
+                lambda target: writer(source, target, options),
+                form=given.get("format", ""),
+                licence=described.licence,
+                command={"kind": export.name, **given},
+            )
     report_written(output, written.said, partial=written.partial)
+
+
+def _fit_dataset(export: Export, output: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of an export that goes into a data set: its lists are CSV, unless another format is asked for."""
+    if output == "-":
+        raise UsageError("A data set is a folder: name it with -o.")
+    option = options_of(export.options).get("format")
+    return {"format": "csv", **given} if option is not None and "csv" in option.choices else given
 
 
 def _describe_place(export: Export) -> str:
@@ -180,6 +229,10 @@ def _make_params(exports: Iterable[Export], fixed: Sequence[click.Parameter]) ->
         help="Folder, or file; - is the pipe.",
     )
     yield from fixed
+    yield click.Option(
+        ["--dataset"], is_flag=True, help="Make a folder that says what it holds: Frictionless, RO-Crate, Croissant."
+    )
+    yield click.Option(["--licence"], default="", metavar="URL", help="The licence that --dataset names.")
     for name, options in by_name.items():
         first = options[0]
         if "word" in first.extra:
