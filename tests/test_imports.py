@@ -72,7 +72,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *GROUND, "collection", "config", "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission",
         "judge.priority", "output", "parse", "quarry", "text", "wishes",
     ),
-    "export": (*GROUND, "archive", "collection", "config", "derived", "explain", "frontier", "graph", "output"),
+    "export": (
+        *GROUND, "archive", "collection", "config", "derived", "explain", "frontier", "graph", "output", "parse",
+    ),
     "analysis": (
         *GROUND, "collection", "derived", "config", "export", "extract", "frontier.sqlite", "graph", "output", "parse",
         "text",

@@ -260,7 +260,7 @@ def _make_help(exports: Iterable[Export]) -> str:
         else:
             lines += [export.name, f"{'':{_NAME_WIDTH}}{export.summary}"]
     examples = (
-        "lycosa export mirror -o site",
+        "lycosa export mirror --browsable -o site",
         "lycosa export pages --format csv -o pages.csv",
         "lycosa export graph --by host -o hosts.graphml",
     )

@@ -195,7 +195,7 @@ def program(debug: bool) -> None:
     \b
     lycosa crawl https://example.org/        collect a site into ./collection
     lycosa status                            what is in it
-    lycosa export mirror -o site             its pages as files
+    lycosa export mirror --browsable -o site its pages, to click through
 
     Each COMMAND --help shows its options; docs/commands.md has examples of all.
     """

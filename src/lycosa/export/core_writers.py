@@ -101,13 +101,26 @@ class RecordOptions(ListOptions, frozen=True):
     kind: Kind = ""
 
 
-@export_kind(
-    "mirror", "a folder in which each page is found by its URL's path", options=PageOptions, folder=True, pipe=False
-)
-def write_mirror(collection: Collection, target: str, options: PageOptions) -> Written:
-    from lycosa.export import files
+class MirrorOptions(PageOptions, frozen=True):
+    """Which pages are in the folder, and whether they lead to each other."""
 
-    count = files.export_mirror(collection, Path(target), _filter(options))
+    browsable: Annotated[bool, Meta(description="To click through from the disk: with all that shows the pages.")] = (
+        False
+    )
+
+
+@export_kind(
+    "mirror",
+    "a folder; --browsable: that a browser opens from the disk; else each page by its URL's path",
+    options=MirrorOptions,
+    folder=True,
+    pipe=False,
+)
+def write_mirror(collection: Collection, target: str, options: MirrorOptions) -> Written:
+    from lycosa.export import browsable, files
+
+    write = browsable.export_browsable if options.browsable else files.export_mirror
+    count = write(collection, Path(target), _filter(options))
     return Written(f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}", partial=bool(count.lack))
 
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b32encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from unicodedata import normalize
@@ -114,6 +114,12 @@ def type_of(mime: str, url: str) -> str:
         return "-"
     extension = named[1].lower()
     return _BY_NAME.get(extension, extension)
+
+
+def same_type(ending: str, kind: str) -> bool:
+    """Whether the ending of a name is one for this type of file."""
+    ending = ending.lower()
+    return _BY_NAME.get(ending, ending) == kind
 
 
 # Preferred paths
@@ -281,7 +287,9 @@ class MirrorCount(Struct, frozen=True, gc=False):
 class MirrorPlan:
     """The paths of all pages of a mirror; in a database, because memory may not have room for them."""
 
-    def __init__(self, path: str = ":memory:") -> None:
+    def __init__(self, path: str = ":memory:", *, prefer: Callable[[str, str], str] = path_of) -> None:
+        """`prefer` gives the path that a page prefers by its URL and type."""
+        self._prefer = prefer
         self._database = apsw.Connection(path)
         self._database.execute(
             """PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
@@ -294,7 +302,7 @@ class MirrorPlan:
 
     def add(self, url: str, mime: str, *, part: int = 0) -> None:
         """Add a page; the same URL again replaces the first."""
-        preferred = path_of(url, mime)
+        preferred = self._prefer(url, mime)
         key = fold_path(preferred)
         kind = type_of(mime, "")
         inside = f"index.{kind}" if kind.isalnum() else "index.html"

@@ -90,17 +90,6 @@ def rewrite_sheet(text: str, replace: Replace) -> str:
     return style.text
 
 
-def rewrite_modules(text: str, replace: Replace) -> str:
-    """A module with other addresses of the modules that it imports."""
-
-    def put(found: re.Match[str]) -> str:
-        start, end = found.start(1) - found.start(), found.end(1) - found.start()
-        new = replace(found[1])
-        return found[0] if new is None else found[0][:start] + new + found[0][end:]
-
-    return _MODULES.sub(put, text)
-
-
 def rewrite_lazy(tree: Document, replace: Replace) -> None:
     """Give the attributes that scripts read other addresses: the tree itself takes care of all others."""
     for element in tree.select(_LAZY_SELECTOR):
