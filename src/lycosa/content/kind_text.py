@@ -22,7 +22,9 @@ _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LISTS = frozenset({"ul", "ol", "menu"})
 _MAX_HEADING = 120
 #: A section that holds more of the page is the page's own, whatever its heading.
-_MOST_DROPPED = 0.5
+_MOST_DROPPED = 0.4
+#: A line that is no heading is the label of less.
+_MOST_LABELLED = 0.1
 _LEAST_TWICE = 12
 _LEAST_PROSE = 60
 _MOST_PROSE = 0.6
@@ -31,6 +33,7 @@ _START = r"(?:^|[\s_-])(?<!has-)(?<!has-post-)(?<!with-)(?<!no-)(?<!is-)(?<!not-
 _WHOLE = re.compile(r"(?:^|\s)(?:hentry|type-\w+|post-\d+)(?=\s|$)")
 _LEAST_CARDS, _MOST_CARD = 3, 500
 _LEAST_LINK = 8
+_MOST_CALL = 40
 #: So much text is enough without the cards.
 _ENOUGH = 600
 
@@ -45,6 +48,7 @@ class KindRules(Struct, frozen=True, forbid_unknown_fields=True):
     blocks: tuple[str, ...] = ()
     cards: bool = True  # whether boxes side by side that lead to other pages are kept
     code: bool = True  # whether listings are kept
+    calls: bool = True  # whether lines that are nothing but a link are kept
 
 
 class _Beside(Struct, frozen=True):
@@ -55,6 +59,7 @@ class _Beside(Struct, frozen=True):
     blocks: re.Pattern[str]
     cards: bool
     code: bool
+    calls: bool
 
 
 @lru_cache(maxsize=1)
@@ -71,6 +76,7 @@ def _load_rules() -> dict[str, _Beside]:
             re.compile(rf"\W*(?:{'|'.join((*every.blocks, *own.blocks))})\W*", re.IGNORECASE),
             own.cards,
             own.code,
+            own.calls,
         )
         for kind, own in rules.items()
     }
@@ -109,7 +115,7 @@ def choose_blocks(page: BlockReader, kind: str) -> list[int]:
             continue
         if len(block.text) < _MAX_HEADING and beside.blocks.fullmatch(block.text):
             continue
-        if block.tag == "pre" and not beside.code:
+        if (block.tag == "pre" and not beside.code) or (not beside.calls and _is_call(block)):
             continue
         if len(block.text) >= _LEAST_TWICE:
             if block.text in said:
@@ -190,7 +196,8 @@ def _find_sections(
         if is_heading:
             ranks = {f"h{rank}" for rank in range(1, int(block.tag[1]) + 1)}
             last = next((other for other in range(place + 1, last) if blocks[other].tag in ranks), last)
-        if sum(len(blocks[other].text) for other in range(place, last)) < _MOST_DROPPED * chars[top]:
+        most = (_MOST_DROPPED if is_heading else _MOST_LABELLED) * chars[top]
+        if sum(len(blocks[other].text) for other in range(place, last)) < most:
             found.update(range(place, last))
     return found
 
@@ -238,3 +245,18 @@ def _find_cards(blocks: list[TextBlock], boxes: list[BlockBox], chars: list[int]
             for place in places:
                 found.update(range(boxes[place].first, boxes[place].last))
     return found
+
+
+def _is_call(block: TextBlock) -> bool:
+    """Whether a block is nothing but a link that asks to be followed."""
+    return (
+        block.links >= len(block.text) - 2 and len(block.text) < _MOST_CALL and block.tag in ("div", "p", "span", "a")
+    )
+
+
+def count_prose(page: BlockReader, places: Iterable[int]) -> int:
+    """How many characters of prose stand at some places."""
+    blocks = (page.blocks[place] for place in places)
+    return sum(
+        len(block.text) for block in blocks if len(block.text) >= _LEAST_PROSE and 2 * block.links < len(block.text)
+    )

@@ -19,7 +19,7 @@ from lycosa.content.article import Article, read_article
 from lycosa.content.block_writing import LinkStyle, write_html, write_markdown, write_text
 from lycosa.content.content_blocks import BlockTyper, ContentBlock, Span, TypedBlock
 from lycosa.content.forum_posts import ForumPost, read_posts
-from lycosa.content.kind_text import choose_blocks, has_rules
+from lycosa.content.kind_text import choose_blocks, count_prose, has_rules
 from lycosa.content.page_kind import find_kind
 from lycosa.parse import Doc, charset, read
 
@@ -30,6 +30,7 @@ _MATH_SCRIPT = (
 _LEAST_TEXT = 200
 #: The posts of a thread are more of its page.
 _MOST_AROUND = 0.15
+_MANY = 8
 _MAX_PLACED = 20_000_000
 
 
@@ -99,8 +100,11 @@ def _type_content(kind: str, article: Article, doc: Doc) -> list[TypedBlock]:
     has_dollars = doc.tree.select_one(_MATH_SCRIPT) is not None
     found = article.found
     typed: list[TypedBlock] = []
-    if found is not None and found.page is not None and has_rules(kind):
-        typed = BlockTyper(found.page, base=doc.base, has_dollars=has_dollars).read(choose_blocks(found.page, kind))
+    if found is not None and found.page is not None:
+        places = choose_blocks(found.page, kind if has_rules(kind) else "service")
+        # Of an article in many pieces the one with most prose may say next to nothing.
+        if has_rules(kind) or count_prose(found.page, places) > _MANY * count_prose(found.page, found.places):
+            typed = BlockTyper(found.page, base=doc.base, has_dollars=has_dollars).read(places)
     size = sum(len(each.block.text) for each in typed)
     if kind == "forum":
         posts = read_posts(doc.tree, language=article.language)
