@@ -92,7 +92,7 @@ def choose_blocks(page: BlockReader, kind: str) -> list[int]:
     beside = _load_rules()[kind]
     blocks, boxes = page.blocks, page.boxes
     chars = _sum(boxes, blocks)
-    dropped = _drop_named(boxes, chars, beside)
+    dropped = _drop_named(boxes, chars, kind)
     top = _find_main(blocks, boxes, dropped)
     elsewhere = _find_sections(blocks, boxes, chars, dropped, beside, top)
     if kind != "listing":
@@ -133,8 +133,9 @@ def _sum(boxes: list[BlockBox], blocks: list[TextBlock]) -> list[int]:
     return [upto[box.last] - upto[box.first] for box in boxes]
 
 
-def _drop_named(boxes: list[BlockBox], chars: list[int], beside: _Beside) -> list[bool]:
+def _drop_named(boxes: list[BlockBox], chars: list[int], kind: str) -> list[bool]:
     """Which boxes are, or stand in, what is marked or named as something beside the content."""
+    beside = _load_rules()[kind]
     dropped = [False] * len(boxes)
     for place, box in enumerate(boxes):
         if box.parent >= 0 and dropped[box.parent]:
@@ -147,12 +148,20 @@ def _drop_named(boxes: list[BlockBox], chars: list[int], beside: _Beside) -> lis
         attrs = element.attrs
         is_beside = tag in beside.tags or (tag == "header" and element.select_one("nav, [role=navigation]") is not None)
         is_always = False
-        if not is_beside and attrs:
-            names = names_of(attrs)
-            is_always = beside.always.search(names) is not None
-            is_beside = len(names) > 2 and not _WHOLE.search(names) and beside.names.search(names) is not None
+        if not is_beside and attrs and len(names := names_of(attrs)) > 2:
+            is_always, is_beside = _grade_names(kind, names)
         dropped[place] = is_always or (is_beside and 2 * chars[place] < chars[0])
     return dropped
+
+
+@lru_cache(maxsize=1 << 14)
+def _grade_names(kind: str, names: str) -> tuple[bool, bool]:
+    """Whether names are those of something that is always, or else mostly, beside the content of a kind."""
+    beside = _load_rules()[kind]
+    return (
+        beside.always.search(names) is not None,
+        beside.names.search(names) is not None and not _WHOLE.search(names),
+    )
 
 
 def _find_main(blocks: list[TextBlock], boxes: list[BlockBox], dropped: list[bool]) -> int:
