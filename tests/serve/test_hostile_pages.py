@@ -37,6 +37,10 @@ REBORN = {
     "plain": OUT + "<img srcset='http://127.0.0.1:{port}/ 1x'><a ping=http://127.0.0.1:{port}/ href=/>x</a>"
     "<svg><image xlink:href=http://127.0.0.1:{port}/ /><use href=http://127.0.0.1:{port}/#a /></svg>"
     "<p style='background: u\\72l(http://127.0.0.1:{port}/); list-style: image-set(\"http://127.0.0.1:{port}/\" 1x)'>",
+    "paint": "<svg><use href='http://127.0.0.1:{port}/#a' /><rect fill='url(http://127.0.0.1:{port}/#a)'"
+    " clip-path='u\\72l(//127.0.0.1:{port}/#a)' stroke='URL( #x)' /></svg>"
+    "<img data-src='http://127.0.0.1:{port}/' data-srcset='http://127.0.0.1:{port}/ 2x'>"
+    "<link rel=stylesheet media='x) {{}} @import \"http://127.0.0.1:{port}/\"; (' href=/a.css>",
     "escapes": "<style>"
     + "".join(
         f"p {{{{ background: {way} }}}}"

@@ -21,6 +21,7 @@ from turbohtml import Document, Element, Namespace, Node, Text
 
 from lycosa import urls
 from lycosa.collection.collection import Collection, Page
+from lycosa.parse.requisites import LAZY, LAZY_SETS
 from lycosa.serve.page_detail import asked_round, asked_value, decode_start, first_bytes, read_start
 from lycosa.serve.page_request import NotFound, PageRequest
 
@@ -37,6 +38,13 @@ _MOST_PARTS = 300
 _SECONDS = 5.0
 _TEXT_CHARS = 200_000
 _MOST_ATTRIBUTES = 200
+#: Attributes of drawings that may name what they are drawn with: only within the page.
+_PAINT = re.compile(r"fill|stroke|(?:fill|clip|text|font|stop|stroke)-[a-z]+", re.IGNORECASE)
+_LOCAL_PAINT = re.compile(r"url\(#[\w.-]{1,100}\)")
+_SET_CHARS = 5_000
+_HOPS = 5
+#: Nothing in it ends a rule or an element.
+_MEDIA = re.compile(r"[a-zA-Z0-9 ,:().-]+")
 #: What runs, loads or leads somewhere, and elements whose content is text to some parsers and markup to others.
 _REMOVED = frozenset((
     "script", "noscript", "iframe", "frame", "frameset", "object", "embed", "applet", "base", "meta", "link",
@@ -58,7 +66,8 @@ _KEPT = re.compile(
     r"(?:id|class|style|title|alt|lang|dir|width|height|align|valign|border|cellpadding|cellspacing|bgcolor|color|face"
     r"|colspan|rowspan|scope|span|start|type|value|checked|selected|open|reversed|cols|rows|size|hidden|role"
     r"|aria-[a-z]+|d|viewbox|fill|stroke|stroke-width|transform|points|x|y|x1|x2|y1|y2|cx|cy|r|rx|ry|datetime"
-    r"|label|for|name|placeholder|nowrap|noshade)",
+    r"|label|for|name|placeholder|nowrap|noshade|data-[a-z0-9-]{1,60}|opacity|preserveaspectratio|gradientunits"
+    r"|gradienttransform|offset|dx|dy|(?:fill|clip|text|font|stop|stroke)-[a-z]+)",
     re.IGNORECASE,
 )
 
@@ -70,7 +79,7 @@ def replay(request: PageRequest) -> Response:
     page = collection.page(url, round=asked_round(request, "round"))
     if page is None:
         raise NotFound(f"There is no page {url[:500]} in this collection.")
-    body = _Replay(collection, lambda target: request.link("url", url=target)).show(page)
+    body = _Replay(collection, lambda target: request.link("url", url=target), round=page.round).show(page)
     headers = {
         "content-security-policy": POLICY,
         "x-frame-options": "SAMEORIGIN",
@@ -82,8 +91,10 @@ def replay(request: PageRequest) -> Response:
 class _Replay:
     """One page on its way into the frame; bounds count for all that is put into it."""
 
-    def __init__(self, collection: Collection, link: Callable[[str], str]) -> None:
+    def __init__(self, collection: Collection, link: Callable[[str], str], *, round: int) -> None:
+        """`round`: the one whose copies of pictures and style sheets are put in, or the nearest."""
         self._collection = collection
+        self._round = round
         self._link = link
         self._room = _ALL_BYTES
         self._parts = 0
@@ -137,7 +148,8 @@ class _Replay:
         for element in root.find_all("link"):
             words = (_text(element, "rel")).lower().split()
             if "stylesheet" in words and "alternate" not in words and (href := _text(element, "href")):
-                found.append(self._sheet(urljoin_safely(base, href), depth=2))
+                sheet = self._sheet(urljoin_safely(base, href), depth=4)
+                found.append(_for_media(_text(element, "media"), sheet))
         return [sheet for sheet in found if sheet]
 
     def _sheet(self, url: str, *, depth: int) -> str:
@@ -152,7 +164,7 @@ class _Replay:
         """A style sheet that names nothing but data; it cannot end the element that it stands in."""
 
         def imported(found: re.Match[str]) -> str:
-            return self._sheet(urljoin_safely(base, found[1]), depth=depth - 1) if depth else ""
+            return _for_media(found[2], self._sheet(urljoin_safely(base, found[1]), depth=depth - 1)) if depth else ""
 
         def put(found: re.Match[str]) -> str:
             href = next((part for part in found.groups() if part is not None), "").strip()
@@ -173,11 +185,15 @@ class _Replay:
         for name in islice(element.attrs, _MOST_ATTRIBUTES):
             if _KEPT.fullmatch(name):
                 value = _text(element, name)
+                if _PAINT.fullmatch(name) and "url" in value.lower() and not _LOCAL_PAINT.fullmatch(value):
+                    continue
                 yield name.lower(), self._css(value, base) if name.lower() == "style" else value
         if tag in ("img", "input", "image"):
-            source = _text(element, "src") or _text(element, "data-src")
-            if source and (data := self._data(urljoin_safely(base, source), _PICTURES)):
+            sources = (urljoin_safely(base, source) for source in _find_pictures(element))
+            if data := next(filter(None, (self._data(source, _PICTURES) for source in sources)), ""):
                 yield "src", data
+        if tag == "use" and (href := _text(element, "href") or _text(element, "xlink:href")).startswith("#"):
+            yield "href", href  # within the page
         if tag in ("a", "area"):
             yield from self._lead(base, _text(element, "href"))
         if tag in ("form", "button", "input", "select", "textarea"):
@@ -211,7 +227,32 @@ class _Replay:
         if self._parts >= _MOST_PARTS or time.monotonic() > self._end or self._room <= 0:
             return None
         self._parts += 1
-        return self._collection.page(url) if url else None
+        for _ in range(_HOPS):
+            normal = urls.normalise(url)
+            if normal is None:
+                return None
+            # Of what came in a later round than the page, the newest copy is better than none.
+            page = self._collection.page(normal, round=self._round) or self._collection.page(normal)
+            known = self._collection.url(normal) if page is None else None
+            if known is None or not known.redirect:
+                return page
+            url = known.redirect
+        return None
+
+
+def _find_pictures(element: Element) -> Iterator[str]:
+    """The addresses of the picture of an element, the likeliest first: what was loaded late, and other sizes."""
+    yield from filter(None, (_text(element, name) for name in ("src", *LAZY)))
+    for name in ("srcset", *LAZY_SETS):
+        yield from (source.split()[0] for source in _text(element, name)[:_SET_CHARS].split(", ") if source.strip())
+
+
+def _for_media(media: str, sheet: str) -> str:
+    """A style sheet that counts for some media only; it cannot end the element that it stands in."""
+    media = media.strip()[:200]
+    if not sheet or not media or not _MEDIA.fullmatch(media):
+        return sheet
+    return f"@media {media} {{ {sheet} }}"
 
 
 def urljoin_safely(base: str, href: str) -> str:
