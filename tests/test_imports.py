@@ -73,7 +73,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "judge.priority", "output", "parse", "quarry", "text", "wishes",
     ),
     "export": (
-        *GROUND, "archive", "collection", "config", "derived", "explain", "frontier", "graph", "output", "parse",
+        *GROUND, "archive", "collection", "config", "derived", "explain", "fetch", "frontier", "graph", "output",
+        "parse", "politeness", "render",
     ),
     "analysis": (
         *GROUND, "collection", "derived", "config", "export", "extract", "frontier.sqlite", "graph", "output", "parse",

@@ -15,6 +15,7 @@ from lycosa.missions import registry
 from lycosa.output.destination import check_ending
 
 if TYPE_CHECKING:
+    from lycosa.export.proof import ProofReport
     from lycosa.repair.importing import ImportReport
     from lycosa.repair.merge import MergeReport
     from lycosa.repair.recovery import Health
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 @click.command(short_help="Read a collection whole and tell what is damaged.")
 @collection_option
 @click.option("--repair", is_flag=True, help="Mend what is damaged; the next crawl fetches the pages that are lost.")
+@click.option("--replay", default=0, metavar="N", help="Instead, compare N pages of the archive with the live ones.")
+@click.option("--pictures", default="", metavar="DIR", help="With --replay: keep the pictures of both here.")
 @text_form_option
-def verify(collection: str, repair: bool, form: str) -> int:
+def verify(collection: str, repair: bool, replay: int, pictures: str, form: str) -> int:
     """Read a collection whole and tell what is damaged: the database, every archive file, the record of every page.
 
     A crawl looks by itself at what was being written when it last ended, and at what was changed since. This finds what
@@ -33,14 +36,30 @@ def verify(collection: str, repair: bool, form: str) -> int:
     \b
     lycosa verify
     lycosa verify --repair
+    lycosa verify --replay 10 --pictures pairs
     """
     from lycosa.collection.reading_source import pin_to_copy
     from lycosa.repair.recovery import verify as verify_collection
 
+    if replay < 0 or (pictures and not replay) or (replay and repair):
+        raise UsageError("--replay takes a number from 1 on, --pictures goes with it, and --repair does not.")
     pin_to_copy(Path(collection))
+    if replay:
+        return _prove(collection, replay, pictures, form)
     health = verify_collection(Path(collection), repair=repair)
     print_report(health, form)
     return 1 if health.problems else 0
+
+
+def _prove(collection: str, pages: int, pictures: str, form: str) -> int:
+    """Compare pages as the archive shows them with the live ones."""
+    from lycosa.collection.collection import Collection
+    from lycosa.export.proof import prove
+
+    with Collection(collection) as source:
+        report = prove(source, pages=pages, keep=Path(pictures) if pictures else None)
+    print_report(report, form)
+    return 1 if report.problems else 0
 
 
 @click.command(short_help="Put several collections together.")
@@ -74,7 +93,7 @@ def merge(collections: tuple[str, ...], into: str | None, copy: bool, form: str)
     print_report(report, form)
 
 
-def print_report(report: Health | ImportReport | MergeReport, form: str) -> None:
+def print_report(report: Health | ProofReport | ImportReport | MergeReport, form: str) -> None:
     """Write a report for people, or as a line of JSON."""
     import msgspec
 

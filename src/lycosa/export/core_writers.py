@@ -19,7 +19,9 @@ from lycosa.collection.graph import list_inlinks
 from lycosa.collection.listing import List, RowFilter, list_rows
 from lycosa.collection.records import RecordFilter
 from lycosa.collection.status import Cycle, list_cycles
+from lycosa.errors import UsageError
 from lycosa.export.definition import (
+    Address,
     Form,
     GraphForm,
     Host,
@@ -122,6 +124,28 @@ def write_mirror(collection: Collection, target: str, options: MirrorOptions) ->
     write = browsable.export_browsable if options.browsable else files.export_mirror
     count = write(collection, Path(target), _filter(options))
     return Written(f"{counted(count.files, 'file')}, {count.bytes:,} bytes{count.lack}", partial=bool(count.lack))
+
+
+class SinglePageOptions(Struct, frozen=True):
+    """Which page it is."""
+
+    address: Address = ""
+    round: Round = None
+
+
+@export_kind(
+    "page",
+    "URL as one file: HTML with everything in it, PDF or picture",
+    options=SinglePageOptions,
+    endings=("html", "pdf", "png"),
+    pipe=False,
+)
+def write_page(collection: Collection, target: str, options: SinglePageOptions) -> Written:
+    from lycosa.export.single_page import export_page
+
+    if not options.address:
+        raise UsageError("Name the page: lycosa export page URL -o page.html (or .pdf, .png).")
+    return Written(f"{export_page(collection, options.address, Path(target), round=options.round):,} bytes")
 
 
 @export_kind("index", "a text file: one entry a page, with its links", options=PageOptions, endings=("txt",))

@@ -60,7 +60,9 @@ class _RunningBrowser(Struct, eq=False):
 class BrowserPool:
     """Owns Playwright and at most one browser that takes new pages; an older one may still be finishing its own."""
 
-    def __init__(self, path: str, limits: RenderLimits, *, folder: str) -> None:
+    def __init__(self, path: str, limits: RenderLimits, *, folder: str, fonts: bool = False) -> None:
+        """`fonts`: also those of pages, as somebody looks at them."""
+        self._arguments = [argument for argument in _ARGUMENTS if not fonts or argument != "--disable-remote-fonts"]
         self.path = path
         self.limits = limits
         self.folder = folder
@@ -160,7 +162,7 @@ class BrowserPool:
                 await self._close_retired(running)
                 running = None
             if running is None:
-                running = self._running = _RunningBrowser(await self._launch())
+                running = self._running = _RunningBrowser(await self.launch())
             running.pages += 1
             self._used_at = time.monotonic()
             return running
@@ -177,12 +179,13 @@ class BrowserPool:
                 async with asyncio.timeout(LAUNCH_S):
                     await running.browser.close()  # Playwright ends it by force after 30 s
 
-    async def _launch(self) -> Browser:
+    async def launch(self) -> Browser:
+        """Start a browser without a network of its own; raises `BrowserBroken` where it does not start."""
         render = self.limits.render
         heap_mib = max(64, render.memory_bytes // 2 >> 20)
         options: dict[str, Any] = {
             "executable_path": self.path,
-            "args": [*_ARGUMENTS, f"--js-flags=--max-old-space-size={heap_mib}"],
+            "args": [*self._arguments, f"--js-flags=--max-old-space-size={heap_mib}"],
             "chromium_sandbox": render.sandbox and os.geteuid() != 0,
             "proxy": {"server": f"http://127.0.0.1:{self._nowhere.getsockname()[1]}", "bypass": "<-loopback>"},
             "handle_sigint": False,
