@@ -36,6 +36,7 @@ CORE_PAGES = {
     "home-filtered": "/?q=nothing",
     "new": "/new?mission=documents",
     "settings": "/c/newspaper/settings",
+    "schedule": "/c/newspaper/schedule",
     "work": "/c/newspaper/work",
     "collection": "/c/newspaper/",
     "collection-empty": "/c/empty/",

@@ -41,6 +41,7 @@ from lycosa.serve import (
     page_detail,
     query_page,
     replay,
+    schedule_page,
     work_page,
 )
 from lycosa.serve.agent_tools import AGENT_PATH, make_agent_application
@@ -49,6 +50,7 @@ from lycosa.serve.collection_summaries import limited_time
 from lycosa.serve.mission_pages import MISSION_ROUTES, MissionFiles, Tab, mission_tabs, page_tabs
 from lycosa.serve.page_request import NotFound, PageRequest, PageRoute, View, twin_path
 from lycosa.serve.passwords import PasswordGate
+from lycosa.serve.schedules import Scheduler
 from lycosa.serve.security import (
     SAFE_METHODS,
     TOKEN_FIELD,
@@ -97,6 +99,8 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/query/delete", query_page.delete, method="POST"),
     PageRoute("/c/{name}/exports", export_page.show_exports, label=mark("Exports")),
     PageRoute("/c/{name}/exports", export_page.make_export, method="POST"),
+    PageRoute("/c/{name}/schedule", schedule_page.show_schedule),
+    PageRoute("/c/{name}/schedule", schedule_page.change_schedule, method="POST"),
     PageRoute("/c/{name}/settings", crawl_form_page.show_settings, label=mark("Settings")),
     PageRoute("/c/{name}/settings", crawl_form_page.change_settings, method="POST"),
     PageRoute("/c/{name}/work", work_page.show_works),
@@ -219,10 +223,14 @@ def make_application(settings: ServeSettings) -> Starlette:
         request = _make_request(http_request, server_state, QueryParams(), as_json=as_json)  # its body is not read
         return _respond_at_once(request, describe_status(problem.status_code))
 
+    scheduler = Scheduler(server_state.folders, settings.crawl_options)
+
     @asynccontextmanager
     async def live(_: Starlette) -> AsyncIterator[None]:
         async with agents.router.lifespan_context(agents) if agents is not None else nullcontext():
+            scheduler.start()
             yield
+        scheduler.close()
         await anyio.to_thread.run_sync(server_state.indexing.close)
 
     app = Starlette(

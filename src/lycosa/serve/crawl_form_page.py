@@ -55,6 +55,7 @@ from lycosa.serve.form_settings import (
     own_section,
 )
 from lycosa.serve.page_request import NotFound, PageRequest, View, collection_link, require_folder
+from lycosa.serve.schedules import DAYS, KINDS, Schedule, check_schedule, local_zone, set_schedule
 from lycosa.serve.watched_crawls import start_crawl
 
 _JUDGED_S = 5.0  # that addresses are judged again to tell how many a change admits
@@ -79,6 +80,9 @@ class CrawlFormPage(Struct):
     own: list[FormSection]  # of missions
     usual: dict[str, str]  # by setting: what holds where its field is empty
     login: dict[str, str]
+    schedule: Schedule
+    kinds: dict[str, str]
+    days: Sequence[str]
     tried: str = ""  # the address that was tried
     refused_by: list[str] | None = None  # None: nothing was tried
     rules: list[TriedRule] = []
@@ -118,8 +122,9 @@ def begin_crawl(request: PageRequest) -> View | Response:
         if asked == "try":
             _try(page, mission, seeds or mission.seeds, request.form.get("tried", ""))
         return View("crawl_form.html", page, 422 if form.complaints else 200)
+    schedule = _read_schedule(page, form)
     checked = check_form(form, request.server_state.folders, request.translate)
-    if checked is None:
+    if checked is None or schedule is None:
         return View("crawl_form.html", page, 422)
     try:
         start_crawl(checked.folder, checked.arguments, options=request.settings.crawl_options, seeds=checked.seeds)
@@ -128,7 +133,21 @@ def begin_crawl(request: PageRequest) -> View | Response:
         return View("crawl_form.html", page, 422)
     folders = request.server_state.folders
     folders.look_again()
+    if schedule.kind:
+        set_schedule(folders.root, checked.folder, schedule)
     return RedirectResponse(collection_link(name_of(folders.root, checked.folder), "crawl"), 303)
+
+
+def _read_schedule(page: CrawlFormPage, form: CrawlForm) -> Schedule | None:
+    """The schedule that a form asks for; None where it is wrong, which its complaint says."""
+    given = {key.removeprefix("schedule."): text for key, text in form.schedule.items()}
+    try:
+        made = check_schedule(**{key: given.get(key, "") for key in ("kind", "at", "day", "zone")})
+    except UsageError as problem:
+        form.complaints["schedule"] = str(problem)
+        return None
+    page.schedule = made
+    return made
 
 
 def show_settings(request: PageRequest) -> View:
@@ -203,6 +222,9 @@ def _make_page(form: CrawlForm, seeds: Sequence[str] = ()) -> CrawlFormPage:
         own=own,
         usual=offered_values(usual_mission(known)),
         login=LOGIN,
+        schedule=Schedule(zone=local_zone()),
+        kinds=KINDS,
+        days=DAYS,
     )
 
 
