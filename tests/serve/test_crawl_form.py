@@ -27,7 +27,7 @@ from lycosa.serve.crawl_form import (
     read_mission_file,
     usual_mission,
 )
-from lycosa.serve.form_settings import SECTIONS, folded_sections, offered_values
+from lycosa.serve.form_settings import folded_sections, offered_values
 from lycosa.serve.translations import translator
 
 
@@ -57,7 +57,7 @@ def test_the_name_of_the_served_folder_is_taken(tmp_path: Path) -> None:
 
 
 def test_what_a_form_offers_names_nothing_of_the_machine() -> None:
-    """Neither files and folders nor code, databases or private networks; every section of the settings has a title."""
+    """Neither files and folders nor code, databases or private networks; no section of the settings is missing."""
     offered = {setting.key for section in folded_sections() for setting in section.settings}
     refused = {
         "fetch.ca", "fetch.cookie_file", "fetch.identity", "fetch.connect_to", "fetch.allow_private", "fetch.proxy",
@@ -65,7 +65,7 @@ def test_what_a_form_offers_names_nothing_of_the_machine() -> None:
         "render.browser", "policy.learned_from", "seeds_file", "thesaurus",
     }  # fmt: skip
     assert not refused & offered and {"fetch.robots", "accept", "policy.url_terms"} <= offered
-    assert {path[0] for path in all_fields() if len(path) == 2} <= SECTIONS.keys()
+    assert {path[0] for path in all_fields() if len(path) == 2} <= {section.name for section in folded_sections()}
     form = read_form(QueryParams([(key, "x") for key in refused]))
     assert form.values == {}
 

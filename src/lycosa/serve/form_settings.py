@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from lycosa.config import value_parsers
-from lycosa.config.fields import Field, Path, all_fields, dotted, own_fields, split
+from lycosa.config.fields import Field, Path, all_fields, dotted, own_fields, sections, split
 from lycosa.config.setting_docs import meanings, own_meanings
 from lycosa.config.settings import Mission
 from lycosa.config.toml import inline
@@ -92,7 +92,8 @@ def first_settings() -> tuple[FormSetting, ...]:
 def folded_sections() -> tuple[FormSection, ...]:
     """All other settings that are offered, by section."""
     found = []
-    for name, (title, top) in SECTIONS.items():
+    others: dict[str, tuple[str, tuple[str, ...]]] = {name: (meanings()[name], ()) for name in sections() if name}
+    for name, (title, top) in {**SECTIONS, **{name: others[name] for name in others if name not in SECTIONS}}.items():
         paths = [(key,) for key in top] + [path for path in all_fields() if len(path) == 2 and path[0] == name]
         fields = [_make(path, all_fields()[path]) for path in paths if is_offered(path) and dotted(path) not in FIRST]
         if fields:
