@@ -77,7 +77,8 @@ def test_each_field_reads_as_the_value_that_it_shows(missions: list[str]) -> Non
     sets = [f"{key}={text}" for key, text in offered_values(usual).items()]
     again = load(find_mission(missions[0]) if missions else None, sets=sets).mission
     assert replace(again, own={}) == replace(usual, own={}) and offered_values(again) == offered_values(usual)
-    assert fill_form(usual).values == {}
+    if list(usual.missions) == missions:  # one that hunts nothing is no more than its settings
+        assert fill_form(usual).values == {}
 
 
 def test_a_mission_file_fills_the_form_that_made_it() -> None:
