@@ -47,7 +47,7 @@ def test_what_is_not_there_is_named(folder: Path, name: str, facets: dict[str, s
 
 def test_every_mission_has_its_lists() -> None:
     """By the paths of its pages."""
-    assert {"pages", "geo/services", "documents/contacts", "records"} <= {*names()}
+    assert {"pages", "geo/services", "documents/documents", "documents/contacts", "records/records"} <= {*names()}
 
 
 def test_pages_as_markdown_and_in_notebooks(folder: Path) -> None:

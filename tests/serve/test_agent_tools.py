@@ -135,7 +135,7 @@ async def count_pages(agent: Agent) -> None:
 
 async def read_a_record(agent: Agent) -> None:
     """What is known of an article as a record."""
-    found = await agent.ask("items", collection="press", list="records/", words="Tudela")
+    found = await agent.ask("items", collection="press", list="records/records", words="Tudela")
     assert any("Tudela" in json.dumps(item) for item in found["items"])
 
 

@@ -40,7 +40,7 @@ def _of_missions() -> dict[str, ListDefinition]:
         for page in mission.pages:
             view = load_attribute(page.view, what="page") if page.method == "GET" else None
             if isinstance(view, ListDefinition):
-                found[f"{mission.name}/{page.path}".rstrip("/")] = view
+                found[f"{mission.name}/{view.name}"] = view
     return found
 
 

@@ -94,7 +94,7 @@ class AgentTools:
         for mission in data["summary"]["missions"]:
             for path, view in list_pages(mission):
                 if isinstance(view, ListDefinition):
-                    lists[f"{mission}/{path}"] = _describe_list(view)
+                    lists[f"{mission}/{view.name}"] = _describe_list(view)
                 else:
                     details.append(f"{mission}/{path}")
         return {
@@ -168,9 +168,10 @@ class AgentTools:
         `facets` narrows it as {"state": ["failed"]}; `sort` is a key of `describe`, "-key" for the largest first;
         `after` goes on where an answer ended.
         """
-        mission, _, path = list.partition("/")
-        one = LISTS.get(list) or dict(list_pages(mission)).get(path)
-        if not isinstance(one, ListDefinition) or list not in LISTS and mission not in self._missions(collection):
+        mission, _, name = list.partition("/")
+        views = {view.name: (path, view) for path, view in list_pages(mission) if isinstance(view, ListDefinition)}
+        path, one = views.get(name) or ("", LISTS.get(list))
+        if one is None or list not in LISTS and mission not in self._missions(collection):
             raise UsageError(f"There is no list {list[:100]!r}; `describe` names those of this collection.")
         if not columns and not one.is_open:
             columns = [*one.columns[:_MOST_COLUMNS]]
