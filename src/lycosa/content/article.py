@@ -43,7 +43,6 @@ class Article(Struct):
     date: str = ""  # ISO 8601, the day
     language: str = ""
     element: Element | None = None  # where the text stands
-    left_out: tuple[Element, ...] = ()  # what stands there beside it
     is_list: bool = False  # the page leads to others, and says little itself
     found: main_text.MainText | None = None  # its blocks
 
@@ -65,7 +64,6 @@ def read_article(tree: Document, *, url: str = "", language: str = "", today: da
         date=page.find_date(found.element),
         language=page.language,
         element=found.element,
-        left_out=found.left_out,
         is_list=found.is_list and page.kind != "article",
         found=found,
     )

@@ -8,8 +8,6 @@ container around it adds enough, and then what weighs against it inside is dropp
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from turbohtml import Document, Element
@@ -77,7 +75,6 @@ class MainText(NamedTuple):
 
     text: str
     element: Element | None
-    left_out: tuple[Element, ...] = ()  # the elements within that are no part of the text
     is_list: bool = False  # a page of teasers or links
     places: tuple[int, ...] = ()  # of the blocks that are the text
     page: BlockReader | None = None  # all blocks
@@ -120,7 +117,6 @@ def read_main_text(tree: Document, *, is_live: bool = False) -> MainText:
     return MainText(
         "\n".join(blocks[place].text for place in places),
         boxes[best].element,
-        tuple(_find_left_out(best, places, boxes)),
         is_list,
         tuple(places),
         reader,
@@ -178,18 +174,6 @@ def _is_list(
     ]
     inside = sum(box.chars for box in teasers if text.first <= box.first and box.last <= text.last)
     return sum(box.chars for box in teasers) > 0.6 * total and inside > 0.6 * text.chars
-
-
-def _find_left_out(best: int, places: list[int], boxes: list[BlockBox]) -> Iterator[Element]:
-    """The outermost elements of a box in which no block of the text stands."""
-    at = best + 1
-    while at < boxes[best].end:
-        box = boxes[at]
-        if box.first < box.last and bisect_left(places, box.first) == bisect_left(places, box.last):
-            yield box.element
-            at = box.end
-        else:
-            at += 1
 
 
 def _judge_asides(blocks: list[TextBlock], boxes: list[BlockBox]) -> None:

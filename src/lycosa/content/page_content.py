@@ -45,6 +45,7 @@ class MainContent:
         self.authors = article.authors
         self.date = article.date  # ISO 8601, the day
         self.language = article.language
+        self.is_list = article.is_list  # a page of teasers or links
         self.blocks = tuple(blocks)
 
     @cached_property

@@ -147,6 +147,15 @@ def test_languages_and_words_choose_texts(folder: Path, tmp_path: Path) -> None:
     assert "http://news.test/short" in [each["url"] for each in read_lines(tmp_path / "short.jsonl")]
 
 
+def test_kinds_of_page_choose_texts(folder: Path, tmp_path: Path) -> None:
+    """Each document tells the kind of its page, and only some kinds are taken where they are named."""
+    export(folder, tmp_path / "articles.jsonl", "--kind", "art*,forum")
+    lines = [msgspec.json.decode(line) for line in (tmp_path / "articles.jsonl").read_bytes().splitlines()]
+    assert lines and {line["kind"] for line in lines} == {"article"}
+    assert "other kind" in export(folder, tmp_path / "none.jsonl", "--kind", "product")
+    assert "allowed" in run("export", "corpus", "--collection", str(folder), "--kind", "novel", "-o", "-").output
+
+
 def test_a_record_says_what_the_text_is(folder: Path, tmp_path: Path) -> None:
     """Where the user's rules found a text, that is the one of the corpus; the rest stays as it was read."""
     shutil.copytree(folder, tmp_path / "c")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from typing import Any
 import msgspec
 
 from lycosa.collection.collection import Collection, Page
+from lycosa.content.page_kind import KINDS
 from lycosa.errors import UsageError
 from lycosa.export.definition import Written
 from lycosa.extract.job_runner import FORK_SERVER, Tally, run_jobs
@@ -129,6 +131,15 @@ def _read_languages(text: str) -> frozenset[str]:
     return codes
 
 
+def _read_kinds(text: str) -> frozenset[str]:
+    """The kinds of page that names, or patterns, between commas take."""
+    names = [part.strip().lower() for part in text.split(",") if part.strip()]
+    for name in names:
+        if not fnmatch.filter(KINDS, name):
+            raise UsageError(f"--kind has {name[:20]!r}; allowed: {', '.join(KINDS)}.")
+    return frozenset(kind for name in names for kind in fnmatch.filter(KINDS, name))
+
+
 class _CorpusReader:
     """Gives the pages of a collection to the workers, and what they read to the scratch; a queue of jobs."""
 
@@ -145,6 +156,7 @@ class _CorpusReader:
         self._scratch = scratch
         self._figures = figures
         self._languages = _read_languages(options.language)
+        self._kinds = _read_kinds(options.kind)
         self._pages = self._find_pages(options.host)
         self._asked: dict[int, Page] = {}
         self._n = 0
@@ -198,8 +210,14 @@ class _CorpusReader:
         record = self._scratch.record(asked.digest)
         if record is not None:
             page = _merge(page, record)
-        elif page.is_list:
+        elif page.kind == "error":
+            self._scratch.dropped["error page"] += 1
+            return
+        elif page.is_list and self._kinds.isdisjoint(("listing", "collection")):
             self._scratch.dropped["list page"] += 1
+            return
+        if self._kinds and page.kind not in self._kinds:
+            self._scratch.dropped["other kind"] += 1
             return
         if self._languages and page.language not in self._languages:
             self._scratch.dropped["other language"] += 1

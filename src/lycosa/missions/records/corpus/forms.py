@@ -21,7 +21,9 @@ from lycosa.missions.records.corpus.options import CorpusForm
 from lycosa.missions.records.corpus.scratch import CorpusDocument
 from lycosa.version import __version__
 
-COLUMNS = ("url", "host", "title", "authors", "date", "language", "fetched", "digest", "licence", "words", "text")
+COLUMNS = (
+    "url", "host", "title", "authors", "date", "language", "kind", "fetched", "digest", "licence", "words", "text",
+)  # fmt: skip
 ENDINGS: dict[CorpusForm, str] = {
     "jsonl": "jsonl",
     "parquet": "parquet",
@@ -114,6 +116,7 @@ class CorpusFigures(Struct):
     paragraphs: int = 0  # that were dropped as boilerplate
     dropped: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
     sites: Counter[str] = field(default_factory=Counter)
     licences: Counter[str] = field(default_factory=Counter)
     portions: Counter[str] = field(default_factory=Counter)
@@ -125,6 +128,7 @@ class CorpusFigures(Struct):
         self.characters += len(document.text)
         for counter, name in (
             (self.languages, document.language or "unknown"),
+            (self.kinds, document.kind or "no page of HTML"),
             (self.sites, document.site),
             (self.licences, document.licence or "none named"),
             (self.portions, document.portion),
@@ -152,6 +156,8 @@ def _lines(figures: CorpusFigures, source: str, settings: Mapping[str, str]) -> 
         ("Language", "Documents", "Words"),
         ((name, f"{n:,}", f"{figures.words_of[f'language {name}']:,}") for name, n in figures.languages.most_common()),
     )
+    yield "\n## Kinds of page"
+    yield from _table(("Kind", "Documents"), ((name, f"{n:,}") for name, n in figures.kinds.most_common()))
     if any(figures.portions):
         yield "\n## Portions\n\nA site is in one portion only, and so are texts that are nearly the same."
         rows = figures.portions.most_common()

@@ -21,6 +21,7 @@ class CorpusOptions(Struct, frozen=True):
     ] = None
     host: Host = ""
     language: Annotated[str, Meta(description="Only texts in these: es,en.", extra={"metavar": "CODES"})] = ""
+    kind: Kind = ""  # of page
     least_words: Annotated[
         int | None, Meta(description="Leave out texts of fewer words (default: 50).", extra={"metavar": "N"})
     ] = None

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, to_builtins
-from turbohtml import Document, Markdown
+from turbohtml import Document
 from turbohtml.detect import LanguageDetection, detect_language
 
 from lycosa import urls
-from lycosa.content.article import Article, read_article
+from lycosa.content.page_content import read_page_content
 from lycosa.content.structured import read_json_ld, walk_items
 from lycosa.model import Record
 from lycosa.parse import Doc
@@ -56,8 +56,6 @@ _ENDS = (".", "!", "?", "…", ":", "。", "！", "？", "”", "»", '"')
 #: What ends a line for some readers and not for others, or moves a terminal's cursor.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 _BLANK_LINES = re.compile(r"\n\s*\n")
-_SILENT = "script, style, template, nav, svg, math, iframe, form, button, select, noscript, audio, video, object"
-_MARKDOWN = Markdown(images=Markdown.Images(mode="ignore"), links=Markdown.Links(skip_internal=True))
 _LICENCES = 'a[rel~="license" i], link[rel~="license" i]'
 _LICENCE_META = (
     'meta[name="dcterms.license" i], meta[name="dc.rights" i], meta[name="dcterms.rights" i], meta[name="copyright" i]'
@@ -77,6 +75,7 @@ class ReadPage(Struct):
     date: str = ""
     language: str = ""
     licence: str = ""
+    kind: str = ""  # of pages of HTML
     runs: list[int] = []  # its fingerprint
     is_list: bool = False  # a page of teasers or links
     wishes: list[Signal] = []  # what its markup says of its use
@@ -118,18 +117,19 @@ def _read_wishes(doc: Doc, tree: Document) -> list[Signal]:
 
 
 def _read_html(doc: Doc, tree: Document) -> ReadPage:
-    article = read_article(tree, url=doc.url, language=doc.language)
+    content = read_page_content(doc)
     licence = _find_licence(doc, tree) if _TOLD.search(doc.body) else ""
     wishes = _read_wishes(doc, tree)
     return ReadPage(
-        text=article.text[:MAX_TEXT],
-        markdown=_write_markdown(article, doc.base),
-        title=article.title or doc.title,
-        authors=article.authors,
-        date=article.date,
-        language=article.language,
+        text=content.text[:MAX_TEXT],
+        markdown=content.markdown[:MAX_TEXT],
+        title=content.title or doc.title,
+        authors=content.authors,
+        date=content.date,
+        language=content.language,
         licence=licence,
-        is_list=article.is_list,
+        kind=content.kind,
+        is_list=content.is_list,
         wishes=wishes,
     )
 
@@ -146,24 +146,6 @@ def join_lines(text: str) -> Iterator[str]:
             parts = []
     if parts:
         yield " ".join(parts)
-
-
-def _write_markdown(article: Article, base: str) -> str:
-    """The element of the text as Markdown, without what stands beside the text; the tree is not the same afterwards."""
-    element = article.element
-    if element is None:
-        return ""
-    for other in (*article.left_out, *element.select(_SILENT)):
-        other.extract()
-    for link in element.select("a[href]"):
-        address = urls.normalise(link.attr("href") or "", base)
-        if address is None:
-            link.unwrap()
-        else:
-            link.attrs["href"] = address
-    written = element.to_markdown(_MARKDOWN).strip()
-    # A text that is not of this element, but of the page's structured data, is written as it is.
-    return written if 2 * len(written) > len(article.text) else ""
 
 
 def _find_licence(doc: Doc, tree: Document) -> str:

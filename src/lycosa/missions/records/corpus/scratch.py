@@ -111,6 +111,7 @@ class CorpusDocument(Struct, frozen=True):
     authors: list[str]
     date: str
     language: str
+    kind: str
     fetched: float
     digest: str
     licence: str
@@ -307,7 +308,7 @@ class Scratch:
             self.dropped["few words without boilerplate"] += 1
             return None
         known = {name: getattr(kept, name) for name in ("url", "host", "fetched", "digest")}
-        known |= {name: getattr(page, name) for name in ("title", "authors", "date", "language", "licence")}
+        known |= {name: getattr(page, name) for name in ("title", "authors", "date", "language", "kind", "licence")}
         return CorpusDocument(**known, site=site, words=words, text=text, markdown=markdown, portion=portion)
 
     def _load_repeated(self, site: str) -> frozenset[int]:
