@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from lycosa.model import Link, Record
@@ -13,7 +14,7 @@ _FORMER = {"refused": "links_of_error", "same": "identity", "vouched": "trusted_
 
 
 class Quarry:
-    """What is hunted. No method does I/O or asks the clock, so it runs live, over an archive, or in a worker process.
+    """What is hunted. No method but `look_in` does I/O or asks the clock: it runs live, over archives, in workers.
 
     The defaults hunt nothing; a mission overrides what it needs. What a quarry remembers of earlier documents is that
     of its own process, and may be lost at any time.
@@ -38,6 +39,9 @@ class Quarry:
     def configured(self, settings: Mapping[str, Any]) -> Quarry:
         """The quarry for a mission's own settings, its table of a mission file; each process asks for its own."""
         return self
+
+    def look_in(self, folder: Path) -> None:
+        """Take over what the collection's folder has for it by now; asked first, and at times between documents."""
 
     def recognise(self, doc: Doc) -> str | None:
         """The refined kind if this document is quarry ("recipe/soup"), else None."""
@@ -73,6 +77,10 @@ class Quarry:
 
     def describe_url(self, url: str) -> str:
         """What it makes of an address, in a sentence for `lycosa check` and `lycosa why`; empty: nothing."""
+        return ""
+
+    def describe_page(self, doc: Doc) -> str:
+        """What it makes of a page, in a sentence for `lycosa why`; empty: nothing."""
         return ""
 
     def score(self, link: Link, doc: Doc) -> float:
@@ -117,6 +125,10 @@ class QuarryUnion(Quarry):
             else:
                 yield part, answer
 
+    def look_in(self, folder: Path) -> None:
+        for part in self.parts:
+            part.look_in(folder)
+
     def _links(self, method: str, url: str, *arguments: Any) -> Iterator[Link]:
         for part in self.parts:
             try:
@@ -155,6 +167,10 @@ class QuarryUnion(Quarry):
 
     def describe_url(self, url: str) -> str:
         told = self._ask("describe_url", url, url)
+        return "; ".join(f"{name_of(part)}: {text}" for part, text in told if text)
+
+    def describe_page(self, doc: Doc) -> str:
+        told = self._ask("describe_page", doc.url, doc)
         return "; ".join(f"{name_of(part)}: {text}" for part, text in told if text)
 
     def links_of_error(self, doc: Doc, status: int) -> Iterator[Link]:

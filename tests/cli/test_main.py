@@ -313,10 +313,10 @@ def test_the_help_has_groups_and_names_their_tours(
     titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert [title.partition(" (")[0] for title in titles] == [
         "Options:", "Collect", "Look", "Take out", "Keep in order", "Mission mirror:", "Mission geo", "Mission xml",
-        "Mission documents", "Mission records",
+        "Mission documents", "Mission records", "Mission topic",
     ]  # fmt: skip
     tours = re.findall(r"\((docs/[^)]*)\):", text)
-    assert len(tours) == 8 and all((ROOT / tour).is_file() for tour in tours)
+    assert len(tours) == 9 and all((ROOT / tour).is_file() for tour in tours)
     assert all(len(line) <= 80 for line in text.splitlines())
     geo = text[text.index("Mission geo") : text.index("Mission xml")]
     assert "  crawl geo  " in geo and "  check-services  " in geo

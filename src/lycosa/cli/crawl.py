@@ -25,6 +25,7 @@ from lycosa.errors import LycosaError, Partial, UsageError
 from lycosa.missions import registry
 from lycosa.missions.manifest import CrawlOption, MissionManifest, load_attribute
 from lycosa.output.destination import check_place, opened, report_written
+from lycosa.output.plain import printable
 
 if TYPE_CHECKING:
     from lycosa.crawler.summary import CrawlReport
@@ -52,11 +53,13 @@ class MissionOption(click.Option):
             [f"--{option.name}", name],
             is_flag=not option.metavar,
             metavar=option.metavar or None,
+            multiple=option.is_setting,
             help=option.summary,
         )
         self.mission = mission
         self.option_name = option.name
         self.check = option.check
+        self.is_setting = option.is_setting
 
 
 def _mission_options(missions: Iterable[MissionManifest]) -> list[MissionOption]:
@@ -118,13 +121,18 @@ def crawl(
     lycosa crawl mission.toml --collection news
     """
     given: dict[str, dict[str, str]] = {}
+    wanted: dict[str, dict[str, list[str]]] = {}  # the same of options that say what is hunted
     for option in click.get_current_context().command.params:
         if isinstance(option, MissionOption) and (value := options.pop(str(option.name))):
+            if option.is_setting:
+                wanted.setdefault(option.mission, {})[option.option_name] = list(value)
+                continue
             given.setdefault(option.mission, {})[option.option_name] = "" if value is True else str(value)
             if option.check:
                 load_attribute(option.check, what="check")(str(value))
     loaded, seed_words = load_command_line(words, options)
     mission, written = choose_seeds(loaded, seed_words, files=files, column=column, sample=(sample, sample_seed))
+    mission = _settle_missions(mission, wanted, quiet=quiet)
     if dry_run:
         return _write_plan(mission)
 
@@ -160,6 +168,19 @@ def crawl(
     return run(mission, chosen, after=after_round).exit_code or export_code
 
 
+def _settle_missions(mission: Mission, wanted: Mapping[str, Mapping[str, list[str]]], *, quiet: bool) -> Mission:
+    """The mission with what the options of its missions say is hunted."""
+    for name, options in wanted.items():
+        if name not in mission.missions:
+            raise UsageError(f"--{next(iter(options))} is of the mission {name}: lycosa crawl {name} URL… takes it.")
+    for manifest in registry.missions_of(mission):
+        if (settle := manifest.load("crawl_settings")) is not None:
+            mission, sentences = settle(mission, wanted.get(manifest.name, {}))
+            for sentence in () if quiet else sentences:
+                click.echo(f"lycosa: {printable(sentence)}", err=True)
+    return mission
+
+
 def _ask_about_other(mission: Mission) -> None:
     """Ask whoever sits at the terminal whether a collection of another mission is meant."""
     own = find_own(Path(mission.keep.collection))
@@ -175,8 +196,6 @@ def _finish_round(
     report: CrawlReport, mission: Mission, *, output: str | None, given: GivenOptions, quiet: bool
 ) -> int:
     """Print the report of a round, and do what is asked for after it; returns the exit code of what was written."""
-    from lycosa.output.plain import printable
-
     code, ended_well = 0, report.exit_code in (0, 5)
     if not quiet:
         gone = (OSError,) if report.ended_by == "interrupt" else ()  # the terminal may be what was closed
@@ -222,7 +241,6 @@ def _run_after_round(mission: Mission, given: GivenOptions, *, quiet: bool) -> N
 def _write_exports(mission: Mission, *, quiet: bool) -> int:
     """Write mirror and index; returns their exit code, as the crawl itself went well whatever becomes of them."""
     from lycosa.export.files import write_requested_exports
-    from lycosa.output.plain import printable
 
     try:
         notes, lost = write_requested_exports(mission)
@@ -265,8 +283,6 @@ def _write_plan(mission: Mission) -> int:
 
 def _print_failures(seeds: dict[str, str]) -> None:
     """Print on standard error why nothing could be fetched, seed by seed."""
-    from lycosa.output.plain import printable
-
     shown = [f"  {printable(seed)}: {printable(_explain(why))}" for seed, why in list(seeds.items())[:20]]
     more = [f"  and {len(seeds) - 20} more"] if len(seeds) > 20 else []
     print("\n".join(["lycosa: no seed could be fetched:", *shown, *more]), file=sys.stderr)
@@ -320,7 +336,6 @@ def _write_settings(command_line: CommandLine, form: str | None) -> None:
 def _write_rules(command_line: CommandLine, form: str | None) -> None:
     from lycosa.collection.folder import list_seeds
     from lycosa.explain.trial import try_addresses
-    from lycosa.output.plain import printable
     from lycosa.output.table import write
 
     mission = command_line.loaded.mission

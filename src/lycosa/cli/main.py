@@ -133,6 +133,8 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
+        if args[1:] and (words := f"{word} {args[1]}") in VERBS:  # the verb of one mission on what another one hunts
+            return words, self.get_command(ctx, words), args[2:]
         if word == "help" and word not in _all_verbs():
             return super().resolve_command(ctx, [*args[1:2], "--help"]) if args[1:] else (word, _help, [])
         if _ADDRESS.fullmatch(word) and word not in _all_verbs():

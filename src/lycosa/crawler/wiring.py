@@ -173,7 +173,8 @@ def guard_quarry(quarry: Quarry | None, mission: Mission, folder: Path) -> Guard
     """A quarry whose exceptions are written to the logs of a collection; None where the mission has none."""
     if quarry is None:
         return None
-    return GuardedQuarry(quarry, log=folder / "logs" / "errors.log", max_links=mission.traps.links_per_page)
+    log = folder / "logs" / "errors.log"
+    return GuardedQuarry(quarry, log=log, max_links=mission.traps.links_per_page, folder=folder)
 
 
 def _warc_info(mission: Mission) -> dict[str, str]:

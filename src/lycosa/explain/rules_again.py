@@ -25,7 +25,7 @@ from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import OK, Tallies
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance
 from lycosa.model import REQUISITE, State, Target, Verdict, WeightUpdate
-from lycosa.quarry import Quarry, url_judge
+from lycosa.quarry import Quarry, overrides, parts_of, url_judge
 from lycosa.reasons import WALLS, explain
 from lycosa.text import Term, extract
 
@@ -41,19 +41,24 @@ from lycosa.quarry import QuarryUnion, name_of
 def find_wanting(
     collection: Collection, mission: Mission, row: dict[str, Any], *, quarry: Quarry | None
 ) -> dict[str, str]:
-    """By mission, why it wanted a URL; empty where one mission alone is hunted for, or none of them asked for it."""
-    if "," not in mission.hunted:
-        return {}
+    """By mission, why it wanted a URL, or what it makes of the page; empty where there is nothing to be said."""
     try:
-        quarry = quarry or load_quarry(mission)
+        quarry = quarry or (load_quarry(mission) if mission.hunted else None)
     except UsageError:  # `why` tells everything else
         return {}
-    if not isinstance(quarry, QuarryUnion):
+    if quarry is None or not (isinstance(quarry, QuarryUnion) or overrides(quarry, "describe_page")):
         return {}
     page = collection.page_at(row["n"])
     if page is not None:
         doc = page.doc
-        return {name_of(part): f"it is {kind}" for part in quarry.parts if (kind := part.recognise(doc))}
+        quarry.look_in(collection.path)
+        told = {name_of(part): part.describe_page(doc) for part in parts_of(quarry)}
+        if isinstance(quarry, QuarryUnion):
+            found = ((name_of(part), part.recognise(doc)) for part in quarry.parts)
+            told |= {name: f"it is {kind}" for name, kind in found if kind and not told[name]}
+        return {name: text for name, text in told.items() if text}
+    if not isinstance(quarry, QuarryUnion):
+        return {}
     parent = collection.page_at(row["parent"]) if row["parent"] else None
     return _find_proposals(quarry, parent.doc, mission, row["url"]) if parent is not None else {}
 

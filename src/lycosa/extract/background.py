@@ -124,7 +124,7 @@ def extract_beside(mission: Mission, quarry: Quarry | None, *, folder: Path) -> 
         return
     log = str(folder / "logs" / "extract.log")
     orders = [
-        QuarryOrder(make_setup(each, nice=NICE, log=log), each.name)
+        QuarryOrder(make_setup(each, nice=NICE, log=log, folder=str(folder)), each.name)
         for each, part in zip(split_mission(mission), parts_of(quarry), strict=True)
         if has_extract(part)
     ]

@@ -17,6 +17,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Generic, TypeVar
 
 import msgspec
@@ -26,7 +27,7 @@ from lycosa.extract.messages import REQUEST, Notice, QuarryRefused, Ready, Setup
 from lycosa.extract.quarry_loader import load_configured
 from lycosa.extract.worker import Extract, serve
 from lycosa.process.frames import frame
-from lycosa.quarry import Quarry, has_extract, name_of
+from lycosa.quarry import Quarry, has_extract, name_of, overrides
 
 T = TypeVar("T")
 
@@ -40,7 +41,10 @@ Load = Callable[[Setup], T]
 
 def load_named(setup: Setup) -> Quarry:
     """The quarry that the setup names."""
-    return load_configured(setup.quarry, setup.settings)
+    quarry = load_configured(setup.quarry, setup.settings)
+    if setup.folder and overrides(quarry, "look_in"):
+        quarry.look_in(Path(setup.folder))
+    return quarry
 
 
 def run(arguments: list[str], make: Make[T], load: Load[T]) -> None:

@@ -129,7 +129,7 @@ class JobQueue(Protocol):
         """Store the results of documents and count them."""
 
 
-def make_setup(mission: Mission, *, nice: int = 0, log: str = "") -> Setup:
+def make_setup(mission: Mission, *, nice: int = 0, log: str = "", folder: str = "") -> Setup:
     """The setup of the workers of a mission."""
     return Setup(
         quarry=resolve(mission.hunted),
@@ -141,6 +141,7 @@ def make_setup(mission: Mission, *, nice: int = 0, log: str = "") -> Setup:
         body_bytes=mission.limits.body_bytes,
         nice=nice,
         log=log,
+        folder=folder,
     )
 
 

@@ -82,6 +82,7 @@ class Setup(Struct, frozen=True):
     log: str = ""  # file that gets the stack of a worker that crashes
     settings: dict[str, Any] = {}  # of the quarry: its mission's own
     options: str = ""  # of the worker's program, as JSON; empty: it has none
+    folder: str = ""  # of the collection, for quarries that look into it
 
     @property
     def limits(self) -> Limits:

@@ -67,7 +67,7 @@ def extract_collection(
 def _extract_part(
     folder: Path, mission: Mission, options: ExtractOptions, *, documents: ForeignDocuments | None
 ) -> Tally:
-    executor = _open_executor(mission, options, log=str(folder / "logs" / "extract.log"))
+    executor = _open_executor(mission, options, folder=folder)
     try:
         label = Label(executor.ready.name, executor.ready.version, mission.name)
         queue = CollectionQueue(folder, label, foreign=iter(documents) if documents else None)
@@ -112,12 +112,14 @@ def _extract_files(files: Sequence[str], mission: Mission, options: ExtractOptio
     return tally
 
 
-def _open_executor(mission: Mission, options: ExtractOptions, *, log: str = "") -> Executor:
+def _open_executor(mission: Mission, options: ExtractOptions, *, folder: Path | None = None) -> Executor:
     if not mission.hunted:
         raise UsageError(
             "No quarry is named that says what to extract: --quarry FILE.py:CLASS, or quarry in the mission."
         )
-    executor = open_executor(options.on, FORK_SERVER, make_setup(mission, log=log), workers=options.workers)
+    log, place = (str(folder / "logs" / "extract.log"), str(folder.absolute())) if folder is not None else ("", "")
+    setup = make_setup(mission, log=log, folder=place)
+    executor = open_executor(options.on, FORK_SERVER, setup, workers=options.workers)
     if not executor.ready.extracts:
         executor.close()
         raise UsageError(f"The quarry {mission.hunted} has no method extract(self, doc).")

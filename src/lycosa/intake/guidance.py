@@ -25,6 +25,7 @@ from lycosa.parse import Doc, read
 from lycosa.quarry import Quarry, QuarryUnion, overrides
 
 LOGGED = 1000  # exceptions of one worker that are logged; all are counted
+_LOOK_S = 2.0  # after this time a quarry is asked again to look into the folder
 
 
 def warm() -> None:
@@ -44,7 +45,8 @@ def _only_links(found: Iterable[object]) -> list[Link]:
 class GuardedQuarry:
     """The quarry of one worker."""
 
-    def __init__(self, quarry: Quarry, *, log: Path, max_links: int) -> None:
+    def __init__(self, quarry: Quarry, *, log: Path, max_links: int, folder: Path | None = None) -> None:
+        """`folder` is that of the collection, for quarries that look into it."""
         self.errors = 0
         self.quarry = QuarryUnion(quarry.parts, on_error=self._log_error) if isinstance(quarry, QuarryUnion) else quarry
         self.hears_errors = overrides(quarry, "links_of_error")
@@ -52,12 +54,19 @@ class GuardedQuarry:
         self.insistent_kinds = frozenset(quarry.insistent_kinds)
         self.reads_pdf = bool(quarry.reads_pdf)
         self.scores = overrides(quarry, "score")
+        self.weighs = overrides(quarry, "relevance")
+        self._folder = folder if overrides(quarry, "look_in") else None
+        self._looked_at = -_LOOK_S
         self.chooses_links = overrides(quarry, "chosen_links")
         #: This, where the rules have to ask it for each address; None: it has no ranges.
         self.url_judge: UrlJudge | None = self if overrides(quarry, "refuses") else None
         self._nowhere = read("http://nowhere.invalid/", {}, b"")  # a document that no link stands on
         self._log = log
         self._max_links = max_links or None
+
+    def relevance(self, doc: Doc) -> float:
+        """How much of the topic is here, as the quarry sees it."""
+        return self._ask("relevance", doc.url, lambda: float(self.quarry.relevance(doc)), 0.0)
 
     def links(self, doc: Doc) -> list[Link]:
         """Links that the quarry sees beside those of the document."""
@@ -104,6 +113,10 @@ class GuardedQuarry:
 
     def recognise(self, doc: Doc, relation: str = "") -> str:
         """The refined kind; empty where there is none. `relation` is the kind of the link that leads to it."""
+
+        if self._folder is not None and time.monotonic() - self._looked_at >= _LOOK_S:
+            self._looked_at, folder = time.monotonic(), self._folder
+            self._ask("look_in", doc.url, lambda: self.quarry.look_in(folder), None)
 
         def name() -> str:
             kind = self.quarry.recognise(doc)
@@ -194,6 +207,8 @@ class LinkScoring:
         if doc is not None:
             observation.doc_kind, observation.title = doc.kind, doc.title
             observation.relevance = self._relevance.page(f"{doc.title}\n{doc.text}", doc.language)
+            if self._guarded_quarry is not None and self._guarded_quarry.weighs:
+                observation.relevance = max(observation.relevance, self._guarded_quarry.relevance(doc))
         self.policy.begin_answer(observation)
 
     def score(self, link: Link, doc: Doc, *, url: str, host: str, context: str) -> tuple[float, bytes]:

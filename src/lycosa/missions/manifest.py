@@ -44,7 +44,7 @@ class SideDatabase(Struct, frozen=True):
 
 
 class CrawlOption(Struct, frozen=True):
-    """An option that a mission adds to `lycosa crawl`; `after_round` gets what was asked for."""
+    """An option that a mission adds to `lycosa crawl`; `after_round` or `crawl_settings` gets what was asked for."""
 
     name: str  # "check-services"
     summary: str
@@ -54,6 +54,8 @@ class CrawlOption(Struct, frozen=True):
     #: "package.module:function" of (folder) -> the value with which the page crawls a collection on, as one decided
     #: there; empty: without the option. One without `metavar` has any value.
     kept: str = ""
+    #: It says what is hunted, may be given several times, and goes to `crawl_settings` instead.
+    is_setting: bool = False
 
 
 class WebPage(Struct, frozen=True):
@@ -122,6 +124,9 @@ class MissionManifest(Struct, frozen=True, kw_only=True):
     exports: tuple[str | Export | Callable[[], Iterable[Export]], ...] = ()
     #: What may be asked for after each round of a crawl.
     crawl_options: tuple[CrawlOption, ...] = ()
+    #: A function of (mission, given) -> (mission, sentences for people), which makes settings of the options that are
+    #: settings, before a crawl; `given` has a list of values for each option by its name.
+    crawl_settings: Reference = ""
     #: A function of (collection) -> the `Report` of `lycosa report NAME`, or None.
     report: Reference = ""
     #: A function of (collection, template, form) -> what `lycosa report NAME --template` writes, as html, markdown or

@@ -40,6 +40,7 @@ BUILT_IN = {
     "xml": "lycosa.missions.xml.manifest:MANIFEST",
     "documents": "lycosa.missions.documents.manifest:MANIFEST",
     "records": "lycosa.missions.records.manifest:MANIFEST",
+    "topic": "lycosa.missions.topic.manifest:MANIFEST",
 }
 
 

@@ -192,18 +192,23 @@ class Terms(Struct, frozen=True):
 
 def split_words(text: str) -> list[bytes]:
     """The words of a text in its order, small, as UTF-8: three times as fast as a regular expression over letters."""
+    return set_apart(text).split()
+
+
+def set_apart(text: str) -> bytes:
+    """The words of a text in its order, small, as UTF-8, with blanks in place of all that stands between them."""
     try:
         latin = text.encode("latin-1").translate(_LATIN)
     except UnicodeEncodeError:
         pass
     else:
-        return (latin if latin.isascii() else latin.decode("latin-1").encode()).split()
+        return latin if latin.isascii() else latin.decode("latin-1").encode()
     data = text.lower().encode("utf-8", "ignore")
     if b"\xc2" in data:
         data = _LATIN_SYMBOLS.sub(b" ", data)
     if b"\xe2" in data:
         data = _SYMBOLS.sub(b" ", data)
-    return data.translate(_TABLE).split()
+    return data.translate(_TABLE)
 
 
 def extract(text: str, language: str = "") -> Terms:

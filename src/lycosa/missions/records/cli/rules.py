@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
 
-from lycosa import urls
 from lycosa.config.command_options import load_command_line, output_option, request_options, text_form_option
 from lycosa.errors import Partial, UsageError
 from lycosa.output.destination import check_ending, opened, report_written
@@ -25,30 +24,8 @@ if TYPE_CHECKING:
     from lycosa.parse import Doc
 
 _MAX_LINE = 1 << 20
-#: Pages that are asked for together.
-_BATCH = 50
 _SHOWN_VALUES = 5
 _SHOWN_CHARS = 100
-
-
-class TriedPage(NamedTuple):
-    """A page to try: the name that it was given by, its file, its address."""
-
-    name: str
-    path: Path
-    url: str
-
-    @property
-    def is_address(self) -> bool:
-        """Whether it is looked for in the collection or on the network, and not among files."""
-        return "://" in self.name and urls.normalise(self.name) is not None
-
-
-class _ListLine(msgspec.Struct):
-    """A line of a list of pages."""
-
-    page: Annotated[str, msgspec.Meta(min_length=1)]
-    url: str | None = None
 
 
 class TriedSchemas(NamedTuple):
@@ -93,19 +70,21 @@ def try_rules(
     lycosa try press.toml https://news.example/2026/05/story.html --collection press
     lycosa try article --pages list.jsonl -o records.jsonl
     """
+    from lycosa.missions.page_source import ListedPage, read_list, read_pages
+
     if schema in WORDS and not Path(schema).exists():
         mission = load_command_line((), options).loaded.mission
         tell = WORDS[schema][form != "text"]
     else:
         schemas, mission = _load_schemas(schema, options)
         tell = partial(_describe if form == "text" else _encode, schemas)
-    given = [TriedPage(page, Path(page), url) for page in pages]
-    if not given and listed is None:
+    if not pages and listed is None:
         raise UsageError("Name a page to try: a file, a URL, or --pages LIST.jsonl.")
     check_ending(output, ("jsonl", "txt"))
+    given = [ListedPage(page, Path(page), url) for page in pages]
     tried, failed = 0, 0
     with opened(output, None) as (out, _):
-        for page, doc in _read_pages(chain(given, _read_list(listed) if listed is not None else ()), mission):
+        for page, doc in read_pages(chain(given, read_list(listed) if listed is not None else ()), mission):
             tried += 1
             if isinstance(doc, str):
                 failed += 1
@@ -146,45 +125,9 @@ def _is_mission(word: str) -> bool:
     return "schema" not in keys and bool({"missions", "records"} & keys)
 
 
-def _read_pages(pages: Iterable[TriedPage], mission: Mission) -> Iterator[tuple[TriedPage, Doc | str]]:
-    """Each page with what it holds, or with a sentence on why it could not be read; in the order of the pages."""
-    from lycosa.missions.records.page_source import PageSource, read_page_file
-
-    waiting = iter(pages)
-    while batch := list(islice(waiting, _BATCH)):
-        source = PageSource(mission)
-        fetched = source.read(page.name for page in batch if page.is_address)
-        for page in batch:
-            if page.is_address:
-                yield page, fetched.get(page.name) or source.problems.get(page.name, f"{page.name}: no answer")
-                continue
-            try:
-                yield page, read_page_file(page.path, url=page.url)
-            except OSError as error:
-                yield page, f"{page.name}: {error.strerror or error}"
-
-
-def _read_list(name: str) -> Iterator[TriedPage]:
-    """The pages of a list; a file is looked for from here, then from where the list is."""
-    try:
-        with open(name, encoding="utf-8", errors="replace") as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(_MAX_LINE), ""), 1):
-                if not line.strip():
-                    continue
-                try:
-                    entry = msgspec.json.decode(line, type=_ListLine)
-                except msgspec.DecodeError:
-                    said = f'{name}, line {number}: found no page; allowed: {{"page": FILE, "url": URL}}.'
-                    raise UsageError(said) from None
-                path = Path(entry.page)
-                yield TriedPage(entry.page, path if path.exists() else Path(name).parent / path, entry.url or "")
-    except OSError as error:
-        raise UsageError(f"{name}: {error.strerror or error}.") from None
-
-
 def _encode(schemas: TriedSchemas, doc: Doc, page: str) -> Iterator[str]:
     """One line a record; a page without any has one that is empty. What went wrong is told beside it."""
-    from lycosa.missions.records.page_source import explain_no_html
+    from lycosa.missions.page_source import explain_no_html
 
     found = [record for schema in schemas.choose(doc.url) for record in schema.extract(doc)]
     problems = dict.fromkeys(problem for record in found for problem in record.problems)
@@ -223,7 +166,7 @@ WORDS: dict[str, tuple[Callable[[Doc, str], Iterator[str]], Callable[[Doc, str],
 
 def _describe(schemas: TriedSchemas, doc: Doc, page: str) -> Iterator[str]:
     """What a person sees of a page: what each schema gives, or why there is none."""
-    from lycosa.missions.records.page_source import explain_no_html
+    from lycosa.missions.page_source import explain_no_html
 
     chosen = schemas.choose(doc.url)
     if problem := explain_no_html(doc):
@@ -288,10 +231,10 @@ def learn(file: str, name: str, pages: int, output: str, **options: Any) -> None
     lycosa learn examples.jsonl -o book.toml
     lycosa learn examples.jsonl --pages 5 -o book.toml
     """
+    from lycosa.missions.page_source import PageSource, explain_no_html
     from lycosa.missions.records.learning import Example
     from lycosa.missions.records.learning import learn as learn_schema
     from lycosa.missions.records.learning.learner import read_examples
-    from lycosa.missions.records.page_source import PageSource, explain_no_html
 
     if pages < 0:
         raise UsageError(f"--pages is a number from 1 on; found {pages}.")

@@ -4,18 +4,47 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
 
 from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
+from lycosa.errors import UsageError
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.parse import Doc, read
 from lycosa.politeness.single_requests import Reply, SingleRequests
 from lycosa.reasons import explain
 
 MAX_BYTES = 64 << 20
+_MAX_LINE = 1 << 20
+#: Pages that are asked for together.
+_BATCH = 50
+
+
+class ListedPage(NamedTuple):
+    """A page of a list: the name that it was given by, its file, its address."""
+
+    name: str
+    path: Path
+    url: str
+
+    @property
+    def is_address(self) -> bool:
+        """Whether it is looked for in the collection or on the network, and not among files."""
+        return "://" in self.name and urls.normalise(self.name) is not None
+
+
+class _ListLine(Struct):
+    """A line of a list of pages."""
+
+    page: Annotated[str, Meta(min_length=1)]
+    url: str | None = None
 
 
 class PageSource:
@@ -84,6 +113,40 @@ class PageSource:
             finally:
                 requests.close()
         return found
+
+
+def read_pages(pages: Iterable[ListedPage], mission: Mission) -> Iterator[tuple[ListedPage, Doc | str]]:
+    """Each page with what it holds, or with a sentence on why it could not be read; in the order of the pages."""
+    waiting = iter(pages)
+    while batch := list(islice(waiting, _BATCH)):
+        source = PageSource(mission)
+        fetched = source.read(page.name for page in batch if page.is_address)
+        for page in batch:
+            if page.is_address:
+                yield page, fetched.get(page.name) or source.problems.get(page.name, f"{page.name}: no answer")
+                continue
+            try:
+                yield page, read_page_file(page.path, url=page.url)
+            except OSError as error:
+                yield page, f"{page.name}: {error.strerror or error}"
+
+
+def read_list(name: str) -> Iterator[ListedPage]:
+    """The pages of a list; a file is looked for from here, then from where the list is."""
+    try:
+        with open(name, encoding="utf-8", errors="replace") as lines:
+            for number, line in enumerate(iter(lambda: lines.readline(_MAX_LINE), ""), 1):
+                if not line.strip():
+                    continue
+                try:
+                    entry = msgspec.json.decode(line, type=_ListLine)
+                except msgspec.DecodeError:
+                    said = f'{name}, line {number}: found no page; allowed: {{"page": FILE, "url": URL}}.'
+                    raise UsageError(said) from None
+                path = Path(entry.page)
+                yield ListedPage(entry.page, path if path.exists() else Path(name).parent / path, entry.url or "")
+    except OSError as error:
+        raise UsageError(f"{name}: {error.strerror or error}.") from None
 
 
 def read_page_file(path: Path, *, url: str = "") -> Doc:
