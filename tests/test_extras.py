@@ -94,6 +94,7 @@ def test_a_plain_crawl_needs_no_extra(tmp_path: Path) -> None:
     ("words", "extra"),
     [
         (("crawl", "documents", "http://127.0.0.1:9/"), "documents"),
+        (("crawl", "topic", "http://127.0.0.1:9/", "--about", "x"), "topic"),
         (("serve",), "serve"),
         (("mcp",), "mcp"),
     ],

@@ -14,11 +14,15 @@ import zlib
 from collections.abc import Sequence
 
 import msgspec
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
+from lycosa.extras import need
 from lycosa.missions.topic.page_words import BITS, PageWords
+
+need("numpy", extra="topic", what="The topic mission")
+
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
 
 # Chosen on tests/bench/topic_classifier.py by draws other than those reported; a factor of three changes little.
 RIDGE = 0.1

@@ -12,11 +12,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lycosa.extras import need
 from lycosa.parse import Doc
 from lycosa.text.terms import set_apart
+
+need("numpy", extra="topic", what="The topic mission")
+
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
 
 BITS = 18
 #: Characters of a page that count.
