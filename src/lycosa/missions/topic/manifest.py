@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lycosa.missions.manifest import CrawlOption, MissionManifest, SideDatabase
+from lycosa.missions.manifest import CrawlOption, MissionManifest, SideDatabase, WebPage
 
 _PACKAGE = "lycosa.missions.topic"
 
@@ -34,5 +34,9 @@ MANIFEST = MissionManifest(
     ),
     crawl_settings=f"{_PACKAGE}.seeds:settle",
     refresh=f"{_PACKAGE}.marks:refresh",
+    pages=(
+        WebPage("", f"{_PACKAGE}.web.views:show_topic", "Topic"),
+        WebPage("mark", f"{_PACKAGE}.web.views:keep_mark", method="POST"),
+    ),
     side_databases=(SideDatabase("marks.db", merge=f"{_PACKAGE}.marks:merge_marks", query_name="marks"),),
 )

@@ -21,6 +21,7 @@ from lycosa.derived.store import translated
 from lycosa.errors import CollectionError, UsageError
 from lycosa.missions.topic.classifier import MOST_UNMARKED, TopicModel
 from lycosa.missions.topic.examples import MarkedPage, learn, make_example, merge, unpack
+from lycosa.missions.topic.harvest import measure_harvest, tell_harvest
 from lycosa.missions.topic.page_words import PageText, read_page, read_words
 from lycosa.missions.topic.settings import TopicSettings
 from lycosa.output.atomic_file import whole_file
@@ -131,6 +132,6 @@ def merge_marks(into: Path, source: Path, *, name: str) -> list[str]:
 
 
 def refresh(collection: Collection) -> list[str]:
-    """Learn anew, with what a round has brought."""
+    """Learn anew, with what a round has brought; the harvest so far."""
     learn_again(collection)
-    return []
+    return tell_harvest(measure_harvest(collection))

@@ -1,0 +1,1 @@
+"""Pages for browsers about a hunt for a topic."""
