@@ -34,6 +34,8 @@ _SPARQL = quote(
 CORE_PAGES = {
     "home": "/",
     "home-filtered": "/?q=nothing",
+    "people": "/people",
+    "log": "/log",
     "new": "/new?mission=documents",
     "settings": "/c/newspaper/settings",
     "schedule": "/c/newspaper/schedule",

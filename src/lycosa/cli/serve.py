@@ -21,6 +21,8 @@ from lycosa.extras import need
 @click.option("--hash-password", is_flag=True, help="Ask for a password, print its hash for such a file, and end.")
 @click.option("--certificate", default="", metavar="FILE", help="Certificate, for https (PEM).")
 @click.option("--key", default="", metavar="FILE", help="Private key of the certificate (PEM).")
+@click.option("--user-header", default="", metavar="NAME", help="Header in which a proxy says who asks.")
+@click.option("--proxy-address", "proxies", multiple=True, metavar="ADDRESS", help="Where that proxy asks from.")
 @click.option("--tiles", default="", metavar="URL", help="Map tiles to show, with {z}, {x} and {y}; none by default.")
 @click.option("--mcp", "agents", is_flag=True, help="Let agents ask at /mcp, by the Model Context Protocol.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
@@ -34,6 +36,8 @@ def serve(
     hash_password: bool,
     certificate: str,
     key: str,
+    user_header: str,
+    proxies: tuple[str, ...],
     tiles: str,
     agents: bool,
     open_browser: bool,
@@ -57,6 +61,8 @@ def serve(
         typed = click.prompt("Password", hide_input=True, confirmation_prompt=True)
         click.echo(passwords.hash_password(typed))
         return
+    if bool(user_header) != bool(proxies):
+        raise UsageError("--user-header and --proxy-address go together: the header is believed from there alone.")
     if bool(certificate) != bool(key):
         raise UsageError("--certificate and --key go together: name both files.")
     if agents:
@@ -68,6 +74,8 @@ def serve(
         password=passwords.read_password(password_file),
         names=(*names, socket.gethostname(), socket.getfqdn()),
         tiles=check_tiles(tiles),
+        user_header=user_header,
+        proxies=proxies,
         secure=bool(certificate),
         agents=agents,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
@@ -39,6 +40,7 @@ from lycosa.serve import (
     home,
     list_page,
     page_detail,
+    people_page,
     query_page,
     replay,
     schedule_page,
@@ -49,7 +51,7 @@ from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.collection_summaries import limited_time
 from lycosa.serve.mission_pages import MISSION_ROUTES, MissionFiles, Tab, mission_tabs, page_tabs
 from lycosa.serve.page_request import NotFound, PageRequest, PageRoute, View, twin_path
-from lycosa.serve.passwords import PasswordGate
+from lycosa.serve.people import LoggedChange, may
 from lycosa.serve.schedules import Scheduler
 from lycosa.serve.security import (
     SAFE_METHODS,
@@ -70,8 +72,14 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/", home.show_home),
     PageRoute("/about", home.show_about),
     PageRoute("/login", home.show_login),
-    PageRoute("/login", home.log_in, method="POST"),
-    PageRoute("/logout", home.log_out, method="POST"),
+    PageRoute("/login", home.log_in, method="POST", role=""),
+    PageRoute("/logout", home.log_out, method="POST", role=""),
+    PageRoute("/people", people_page.show_people),
+    PageRoute("/people", people_page.keep_person, method="POST", role="owner"),
+    PageRoute("/people/delete", people_page.remove_person, method="POST", role="owner"),
+    PageRoute("/people/token", people_page.make_token, method="POST", role="reader"),
+    PageRoute("/people/token/delete", people_page.drop_token, method="POST", role="reader"),
+    PageRoute("/log", people_page.show_log, role="owner"),
     PageRoute("/new", crawl_form_page.show_form),
     PageRoute("/crawls", crawl_form_page.begin_crawl, method="POST"),
     PageRoute("/c/{name}/", home.show_collection, label=mark("Overview")),
@@ -195,7 +203,6 @@ def make_server_state(settings: ServeSettings) -> ServerState:
     return ServerState(
         settings=settings,
         folders=CollectionFolders(settings.folder),
-        gate=PasswordGate(settings.password) if settings.password else None,
         tokens=TokenMaker(),
         navigation=NAVIGATION,
     )
@@ -236,7 +243,7 @@ def make_application(settings: ServeSettings) -> Starlette:
     app = Starlette(
         routes=routes,
         lifespan=live,
-        middleware=[Middleware(Guard, names=settings.names, gate=server_state.gate)],
+        middleware=[Middleware(Guard, names=settings.names, door=server_state)],
         exception_handlers={HTTPException: show_missing},
     )
     app.state.server_state = server_state
@@ -255,16 +262,34 @@ def _endpoint(line: PageRoute, server_state: ServerState, *, as_json: bool) -> C
         request.has_twin = line.method == "GET" and line.has_twin
         if http_request.method not in SAFE_METHODS and not line.only_reads(request.path):
             token = request.form.get(TOKEN_FIELD) or http_request.headers.get(TOKEN_HEADER, "")
-            if not server_state.tokens.is_right(http_request.scope["lycosa_session"], token):
+            if not server_state.tokens.is_right(request.session or request.user, token):
                 return _respond_at_once(request, describe_status(403))
+        needed = line.needed_role(request.path)
+        if not may(request.role, needed):
+            return _respond_at_once(request, _describe_lack(needed))
         try:
             with anyio.fail_after(VIEW_S):
-                return await anyio.to_thread.run_sync(_run_view, line, request, abandon_on_cancel=True)
+                response = await anyio.to_thread.run_sync(_run_view, line, request, abandon_on_cancel=True)
         except TimeoutError:
             request.interrupt()
-            return _respond_at_once(request, describe_status(503))
+            response = _respond_at_once(request, describe_status(503))
+        if http_request.method not in SAFE_METHODS and not line.only_reads(request.path):
+            await anyio.to_thread.run_sync(_log, request, str(http_request.scope["path"]), response.status_code)
+        return response
 
     return answer
+
+
+def _describe_lack(needed: str) -> View:
+    """The page for who may not do what was asked for."""
+    title, advice = mark("Your role does not allow this"), mark("An owner can give you another one, under People.")
+    return View(
+        "error.html", ErrorPage(status=403, title=title, detail=f"It needs the role {needed}.", advice=advice), 403
+    )
+
+
+def _log(request: PageRequest, path: str, status: int) -> None:
+    request.server_state.people.log(LoggedChange(time.time(), request.user, request.role, request.client, path, status))
 
 
 def _run_view(line: PageRoute, request: PageRequest) -> Response:
@@ -312,6 +337,8 @@ def _make_request(http_request: Request, server_state: ServerState, form: QueryP
         form=form,
         translate=translator(choose_language(http_request.headers.get("accept-language", ""))),
         session=http_request.scope.get("lycosa_session", ""),
+        user=http_request.scope.get("lycosa_user", ""),
+        role=http_request.scope.get("lycosa_role", ""),
         cookie=read_cookie(http_request.headers),
         client=http_request.client.host if http_request.client else "",
         as_json=as_json,

@@ -165,7 +165,7 @@ class AboutPage(Struct, frozen=True):
 
 def show_about(request: PageRequest) -> View:
     """The program and its folder."""
-    if request.server_state.gate is not None and not request.session:
+    if not request.role:
         return View("about.html", AboutPage("lycosa"))
     return View("about.html", AboutPage("lycosa", __version__, str(request.settings.folder)))
 
@@ -180,6 +180,7 @@ class LoginPage(Struct, frozen=True):
     problem: str = ""
     wait_s: int = 0
     to: str = ""  # the page that was asked for
+    has_people: bool = False  # whether somebody has an account
 
 
 def show_login(request: PageRequest) -> View:
@@ -188,7 +189,9 @@ def show_login(request: PageRequest) -> View:
         raise NotFound("No password is asked for.")
     if not request.cookie:  # so that wrong passwords are this browser's, not those of all behind its address
         request.new_cookie = secrets.token_urlsafe(16)
-    return View("login.html", LoginPage(to=request.query.get("to", "")))
+    return View(
+        "login.html", LoginPage(to=request.query.get("to", ""), has_people=bool(request.server_state.people.all()))
+    )
 
 
 def log_in(request: PageRequest) -> View | Response:
@@ -196,14 +199,15 @@ def log_in(request: PageRequest) -> View | Response:
     gate = request.server_state.gate
     if gate is None:
         raise NotFound("No password is asked for.")
-    to = request.form.get("to", "")
+    to, has_people = request.form.get("to", ""), bool(request.server_state.people.all())
     if (wait := gate.wait_s(request.client, request.cookie)) > 0:
-        return View("login.html", LoginPage(mark("Too many wrong passwords."), int(wait) + 1, to), 429)
-    if not gate.try_password(request.client, request.form.get("password", ""), request.cookie):
+        return View("login.html", LoginPage(mark("Too many wrong passwords."), int(wait) + 1, to, has_people), 429)
+    name = request.form.get("person", "").strip()[:100]
+    if not gate.try_password(request.client, request.form.get("password", ""), request.cookie, name=name):
         wait = gate.wait_s(request.client, request.cookie)
-        return View("login.html", LoginPage(mark("The password is wrong."), int(wait + 0.99), to), 401)
+        return View("login.html", LoginPage(mark("The password is wrong."), int(wait + 0.99), to, has_people), 401)
     response = RedirectResponse(to if _OWN_PAGE.fullmatch(to) else "/", 303)
-    set_cookie(response, gate.open_session(), is_secure=request.settings.secure)
+    set_cookie(response, gate.open_session(name if gate.is_persons(name) else ""), is_secure=request.settings.secure)
     return response
 
 

@@ -55,6 +55,8 @@ class PageRequest:
         form: QueryParams,
         translate: Translator,
         session: str = "",
+        user: str = "",
+        role: str = "owner",
         cookie: str = "",
         client: str = "",
         as_json: bool = False,
@@ -67,6 +69,8 @@ class PageRequest:
         self.form = form  # what a POST brought
         self.translate = translate
         self.session = session  # the cookie of who is logged in
+        self.user = user  # who asks, by name; empty: who has the one password, or none is asked for
+        self.role = role  # a key of people.ROLES; empty: who may see but the open pages
         self.cookie = cookie  # whatever was sent as one
         self.new_cookie = ""  # to be sent with the answer
         self.client = client  # the address that asks
@@ -74,7 +78,6 @@ class PageRequest:
         self.origin = origin  # by which the server was asked: "http://127.0.0.1:8420"
         self.has_twin = True  # whether the page has one for programs
         self.file_type = ""  # of a list that leaves as a file: "csv"
-        self.user = ""  # who asks, by name; empty: who has the one password, or none is asked for
         self.mission = ""  # whose page it is; empty: a page of the core
         self.package = ""  # in which that mission keeps its templates
         self._folder: Path | None = None
@@ -87,7 +90,7 @@ class PageRequest:
     @property
     def token(self) -> str:
         """What a form of ours carries."""
-        return self.server_state.tokens.token(self.session)
+        return self.server_state.tokens.token(self.session or self.user)
 
     @property
     def language(self) -> str:
@@ -196,6 +199,13 @@ class PageRoute(NamedTuple):
     method: str = "GET"
     has_twin: bool = True  # whether it has a JSON twin, if it is a GET
     only_reads: Callable[[Mapping[str, str]], bool] = lambda path: False  # whether a POST to a path needs no token
+    role: str | None = None  # that it needs; None: what its method does
+
+    def needed_role(self, path: Mapping[str, str]) -> str:
+        """The role that a request needs; empty: none at all."""
+        if self.role is not None or self.path in ("/login", "/about"):
+            return self.role or ""
+        return "reader" if self.method == "GET" or self.only_reads(path) else "editor"
 
 
 def collection_link(name: str, page: str = "", /, **query: object) -> str:

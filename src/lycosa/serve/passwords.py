@@ -30,6 +30,10 @@ LONGEST_WAIT_S = 300.0
 _MOST_ADDRESSES = 10_000
 
 SESSION_S = 12 * 3600.0
+#: What a password is compared with where there is no other: it takes as long, and is never right.
+_NOBODYS = "$".join(
+    ("scrypt", str(1 << 15), "8", "1", base64.b64encode(bytes(16)).decode(), base64.b64encode(bytes(32)).decode())
+)
 _MOST_SESSIONS = 1_000
 
 
@@ -118,14 +122,23 @@ def _encode(data: bytes) -> str:
 class PasswordGate:
     """The sessions of those who gave the password, and the patience with those who did not."""
 
-    def __init__(self, stored: str, *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        stored: str,
+        *,
+        find_person: Callable[[str], str | None] = lambda name: None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`find_person` gives the stored password of an account by its name; None: there is no such account."""
         self._stored = stored
+        self._find_person = find_person
         self._now = now
         self._secret = secrets.token_bytes(32)
-        self._sessions: OrderedDict[str, float] = OrderedDict()  # by the digest of their cookie: when they end
+        #: By the digest of their cookie: when they end, and whose they are; "": of who has the one password.
+        self._sessions: OrderedDict[str, tuple[float, str]] = OrderedDict()
         #: By address, alone or with a session: how many, when is the next.
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
-        self._known: str = ""  # digest of the right password, so that programs pay for scrypt once
+        self._known: dict[str, str] = {}  # digests of right passwords, so that programs pay for scrypt once
         self._lock = Lock()
         self._one_at_a_time = Lock()
 
@@ -140,20 +153,27 @@ class PasswordGate:
             until = max(self._failures.get(key, (0, 0.0))[1] for key in self._keys(address, session))
             return max(0.0, until - self._now())
 
-    def try_password(self, address: str, password: str, session: str = "") -> bool:
-        """Whether the password is right; a wrong one makes the session wait, each one twice as long."""
+    def try_password(self, address: str, password: str, session: str = "", *, name: str = "") -> bool:
+        """Whether the password is right; a wrong one makes the session wait, each one twice as long.
+
+        With the name of an account it is that of the account, else the one password.
+        """
         keys = self._keys(address, session)
-        digest = self._digest(password)
-        if self._known and hmac.compare_digest(digest, self._known):
+        person = self._find_person(name) if name else None
+        stored = self._stored if person is None else person
+        digest = self._digest(f"{stored} {password}")
+        if hmac.compare_digest(digest, self._known.get(name if person is not None else "", "")):
             right = True
         else:
             with self._one_at_a_time:  # many tries at once must not fill the memory
                 if self.wait_s(address, session) > 0:
                     return False
-                right = is_right(password, self._stored)
+                right = is_right(password, stored or _NOBODYS) and bool(stored)
         with self._lock:
             if right:
-                self._known = digest
+                if len(self._known) > _MOST_SESSIONS:
+                    self._known.clear()
+                self._known[name if person is not None else ""] = digest
                 for key in keys:
                     self._failures.pop(key, None)
                 return True
@@ -165,11 +185,11 @@ class PasswordGate:
                 self._failures.popitem(last=False)
         return False
 
-    def open_session(self) -> str:
-        """The cookie of a new session."""
+    def open_session(self, name: str = "") -> str:
+        """The cookie of a new session, of an account or of who has the one password."""
         cookie = secrets.token_urlsafe(32)
         with self._lock:
-            self._sessions[self._digest(cookie)] = self._now() + SESSION_S
+            self._sessions[self._digest(cookie)] = self._now() + SESSION_S, name
             while len(self._sessions) > _MOST_SESSIONS:
                 self._sessions.popitem(last=False)
         return cookie
@@ -177,7 +197,16 @@ class PasswordGate:
     def has_session(self, cookie: str) -> bool:
         """Whether a cookie is that of a session that still lasts."""
         with self._lock:
-            return bool(cookie) and self._sessions.get(self._digest(cookie), 0.0) > self._now()
+            return bool(cookie) and self._sessions.get(self._digest(cookie), (0.0, ""))[0] > self._now()
+
+    def user_of(self, cookie: str) -> str:
+        """Whose session it is; empty: of who has the one password."""
+        with self._lock:
+            return self._sessions.get(self._digest(cookie), (0.0, ""))[1]
+
+    def is_persons(self, name: str) -> bool:
+        """Whether there is an account of a name."""
+        return bool(name) and self._find_person(name) is not None
 
     def close_session(self, cookie: str) -> None:
         with self._lock:

@@ -13,6 +13,7 @@ system does not tell, everybody is let in.
 from __future__ import annotations
 
 import asyncio
+import base64
 import hmac
 import ipaddress
 import os
@@ -21,7 +22,7 @@ import socket
 import struct
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -29,6 +30,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lycosa.serve.passwords import PasswordGate
+from lycosa.serve.people import People
 
 _ROOT = 0  # may do everything anyway, and forwards ports of other systems on this machine
 _SOCK_DIAG = 4  # the protocol of netlink
@@ -117,13 +119,39 @@ class TokenMaker:
         return hmac.compare_digest(self.token(session).encode(), token.encode("utf-8", "surrogatepass"))
 
 
+class Visitor(NamedTuple):
+    """Who asks: the session, if there is one, the name and the role."""
+
+    session: str
+    user: str
+    role: str  # empty: nobody who may come in
+
+
+class Door(Protocol):
+    """What decides who may come in, as it is now."""
+
+    @property
+    def gate(self) -> PasswordGate | None:
+        """None: nobody is asked for a password."""
+
+    @property
+    def people(self) -> People: ...
+    @property
+    def user_header(self) -> str:
+        """The header in which a proxy says who asks; empty: none is believed."""
+
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """The addresses from which it is believed."""
+
+
 class Guard:
     """ASGI middleware that refuses what must not come in, and puts the headers on what goes out."""
 
-    def __init__(self, app: ASGIApp, *, names: Iterable[str], gate: PasswordGate | None) -> None:
+    def __init__(self, app: ASGIApp, *, names: Iterable[str], door: Door) -> None:
         self._app = app
         self._names = {name.lower().rstrip(".") for name in names}
-        self._gate = gate
+        self._door = door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -134,30 +162,58 @@ class Guard:
             return
         headers = Headers(scope=scope)
         send = _with_headers(send)
-        if self._gate is None and is_other_user(scope["client"], scope["server"]):
+        gate = self._door.gate
+        if gate is None and is_other_user(scope["client"], scope["server"]):
             await _refuse(send, 403, _NOT_YOURS)
             return
         if refusal := self._find_refusal(scope, headers):
             await _refuse(send, *refusal, head=scope["method"] == "HEAD")
             return
-        session = read_cookie(headers)
-        if self._gate is not None:
-            address = client_address(scope)
-            if not self._gate.has_session(session):
-                session = ""
-                entered = await self._enter_by_header(headers, address)
-                if entered is not None and not entered:
-                    wait = str(int(self._gate.wait_s(address)) + 1)
-                    text = "The password is wrong, or was wrong too often: try again later."
-                    await _refuse(send, 401, text, extra={"retry-after": wait})
-                    return
-                if not entered and not scope["path"].startswith(OPEN_PATHS):
-                    await _ask_for_password(scope, headers, send)
-                    return
-        else:
-            session = ""
-        scope["lycosa_session"] = session
+        who = Visitor("", "", "owner")
+        if gate is not None:
+            found = await self._find_visitor(scope, headers, gate)
+            if found is None:
+                wait = str(int(gate.wait_s(client_address(scope))) + 1)
+                text = "The password is wrong, or was wrong too often: try again later."
+                await _refuse(send, 401, text, extra={"retry-after": wait})
+                return
+            who = found
+            if not who.role and not scope["path"].startswith(OPEN_PATHS):
+                await _ask_for_password(scope, headers, send)
+                return
+        scope["lycosa_session"], scope["lycosa_user"], scope["lycosa_role"] = who
         await self._app(scope, BoundedBody(receive), send)
+
+    async def _find_visitor(self, scope: Scope, headers: Headers, gate: PasswordGate) -> Visitor | None:
+        """Who asks, by a session, a trusted proxy or a header; no role: nobody said, None: wrongly."""
+        session = read_cookie(headers)
+        if gate.has_session(session):
+            name = gate.user_of(session)
+            return Visitor(session, name, self._role_of(name))
+        address = client_address(scope)
+        header = self._door.user_header if address in self._door.proxies else ""
+        if header and (name := headers.get(header, "")):
+            return Visitor("", name, self._role_of(name)) if gate.is_persons(name) else None
+        kind, _, value = headers.get("authorization", "").partition(" ")
+        if kind.lower() not in ("basic", "bearer"):
+            return Visitor("", "", "")
+        if kind.lower() == "bearer" and (found := self._door.people.find_token(value)) is not None:
+            return Visitor("", *found)
+        name = ""
+        if kind.lower() == "basic":
+            try:
+                name, _, value = base64.b64decode(value, validate=True).decode().partition(":")
+            except ValueError:
+                return None
+        if gate.wait_s(address) > 0 or not await asyncio.to_thread(gate.try_password, address, value, name=name):
+            return None
+        name = name if gate.is_persons(name) else ""
+        return Visitor("", name, self._role_of(name))
+
+    def _role_of(self, name: str) -> str:
+        """The role of an account as it is now, or of who has the one password; empty where the account is gone."""
+        person = self._door.people.all().get(name)
+        return "owner" if not name else person.role if person else ""
 
     def _find_refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         """Why a request is refused, as status and sentence; None where it is not."""
@@ -192,22 +248,6 @@ class Guard:
             return not ipaddress.ip_address(name).is_unspecified  # which browsers let other sites ask as nobody's
         except ValueError:
             return False
-
-    async def _enter_by_header(self, headers: Headers, address: str) -> bool | None:
-        """Whether the Authorization header lets a program in; None where there is none."""
-        import base64
-
-        kind, _, value = headers.get("authorization", "").partition(" ")
-        if self._gate is None or kind.lower() not in ("basic", "bearer"):
-            return None
-        if kind.lower() == "basic":
-            try:
-                value = base64.b64decode(value, validate=True).decode().partition(":")[2]
-            except ValueError:
-                return False
-        if self._gate.wait_s(address) > 0:
-            return False
-        return await asyncio.to_thread(self._gate.try_password, address, value)
 
 
 class BoundedBody:

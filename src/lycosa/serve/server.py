@@ -17,6 +17,7 @@ import uvicorn
 from lycosa.errors import UsageError
 from lycosa.output.plain import printable
 from lycosa.serve.application import make_application
+from lycosa.serve.people import People
 from lycosa.serve.server_state import ServerState, ServeSettings, is_loopback
 
 _CONNECTIONS = 200
@@ -118,7 +119,8 @@ def listen(settings: ServeSettings) -> socket.socket:
     except (socket.gaierror, UnicodeError):
         raise UsageError(f"The host {settings.host} has no address; allowed: one of this machine.") from None
     family, kind, protocol, _, place = found[0]
-    if not is_loopback(str(place[0])) and not settings.password:
+    is_closed = settings.password or settings.user_header or People(settings.folder).all()
+    if not is_loopback(str(place[0])) and not is_closed:
         raise UsageError(
             f"The address {settings.host} can be reached from other machines, and no password is set: give one with"
             " --password-file FILE, or listen on 127.0.0.1."

@@ -18,6 +18,7 @@ from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.collection_summaries import CollectionSummaries
 from lycosa.serve.indexing import Indexing
 from lycosa.serve.passwords import PasswordGate
+from lycosa.serve.people import People
 from lycosa.serve.security import TokenMaker
 from lycosa.serve.watched_crawls import WatchedCrawls
 
@@ -37,6 +38,8 @@ class ServeSettings(Struct, frozen=True):
     names: tuple[str, ...] = ()  # by which it may be called, beside addresses and localhost
     crawl_options: tuple[str, ...] = ()  # added to the command line of each crawl that the page starts
     tiles: str = ""  # address of map tiles, as "https://tiles.example/{z}/{x}/{y}.png"; empty: none are asked for
+    user_header: str = ""  # in which a proxy says who asks; empty: none is believed
+    proxies: tuple[str, ...] = ()  # the addresses from which it is believed
     secure: bool = False  # whether browsers reach it over TLS
     agents: bool = False  # whether agents may ask at /mcp, by the Model Context Protocol
 
@@ -77,9 +80,30 @@ class ServerState:
 
     settings: ServeSettings
     folders: CollectionFolders
-    gate: PasswordGate | None
     tokens: TokenMaker
     navigation: Sequence[tuple[str, str]]  # the pages of a collection, below it, and their names
     summaries: CollectionSummaries = field(default_factory=CollectionSummaries)
     watch: WatchedCrawls = field(default_factory=WatchedCrawls)
     indexing: Indexing = field(default_factory=Indexing)
+
+    def __post_init__(self) -> None:
+        self.people = People(self.settings.folder)
+        self._gate = PasswordGate(self.settings.password, find_person=self._find_password)
+
+    @property
+    def gate(self) -> PasswordGate | None:
+        """What asks for passwords; None: nobody is asked, as there is no password and no account."""
+        is_closed = self.settings.password or self.settings.user_header or self.people.all()
+        return self._gate if is_closed else None
+
+    @property
+    def user_header(self) -> str:
+        return self.settings.user_header
+
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        return self.settings.proxies
+
+    def _find_password(self, name: str) -> str | None:
+        person = self.people.all().get(name)
+        return None if person is None else person.password
