@@ -65,8 +65,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "frontier", "judge.admission", "judge.priority", "parse", "quarry", "render",
     ),
     "repair": (
-        *GROUND, "archive", "collection", "config", "derived", "intake", "politeness", "fetch", "frontier",
+        *GROUND, "archive", "collection", "config", "derived", "extract", "intake", "politeness", "fetch", "frontier",
         "frontier.postgres", "frontier.sqlite", "judge.admission", "judge.priority", "output", "parse", "render",
+        "text",
     ),
     "explain": (
         *GROUND, "collection", "config", "extract", "fetch", "frontier", "frontier.sqlite", "judge.admission",

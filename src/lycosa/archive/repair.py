@@ -42,6 +42,7 @@ _PLUG = (
     b"WARC-Block-Digest: sha1:%b\r\nContent-Type: application/warc-fields%b\r\nContent-Length: %b\r\n\r\n%b\r\n\r\n"
 )
 _PLUG_NOTE = b"note: lycosa found damaged bytes here and put this record in their place"
+_FILLER_NOTE = b"note: a record that stood here was removed with lycosa forget"
 _READ = 1 << 18  # bytes at a time, read and inflated
 _RECOVERIES = 1_000_000  # in one file: an answer may hold a collection of gzip files, and pages behind it are whole
 _PLUG_MIN, _PLUG_MAX = 300, 16 << 20  # bytes that hold the record above, and those held in memory
@@ -260,10 +261,23 @@ def _plug(path: Path, start: int, end: int) -> int:
     return end
 
 
-def _make_plug(size: int) -> bytes:
+def make_filler(size: int) -> bytes:
+    """A record of exactly this size that says nothing, for the place of what was removed on purpose."""
+    if size >= _PLUG_MIN:
+        return _make_plug(size, _FILLER_NOTE)
+    record = _PLUG % (str(uuid.uuid4()).encode(), iso_time(time.time()).encode(), bytes(32), b"", b"0", b"")
+    packed = zlib.compress(record.replace(b"WARC-Block-Digest: sha1:" + bytes(32) + b"\r\n", b""), 9, 31)
+    room = size - len(packed) - 6  # of an extra field (RFC 1952, 2.3.1.1), which is a name, a length and zeros
+    if room < 0:
+        raise ValueError(f"no record of {size} bytes can be made")
+    extra = (room + 4).to_bytes(2, "little") + b"LY" + room.to_bytes(2, "little") + bytes(room)
+    return packed[:3] + bytes((packed[3] | 4,)) + packed[4:10] + extra + packed[10:]
+
+
+def _make_plug(size: int, text: bytes = _PLUG_NOTE) -> bytes:
     """A gzip member of stored blocks (RFC 1951, 3.2.4) that holds one record and is `size` bytes long."""
     count = -(-(size - 18) // (_STORED_MAX + 5))
-    record = _make_note(size - 18 - 5 * count)
+    record = _make_note(size - 18 - 5 * count, text)
     step = -(-len(record) // count)
     blocks = [record[at : at + step] for at in range(0, len(record), step)]
     parts = [b"\x1f\x8b\x08\0\0\0\0\0\0\xff"]
@@ -275,7 +289,7 @@ def _make_plug(size: int) -> bytes:
     return b"".join([*parts, crc.to_bytes(4, "little"), (len(record) & 0xFFFFFFFF).to_bytes(4, "little")])
 
 
-def _make_note(size: int) -> bytes:
+def _make_note(size: int, text: bytes) -> bytes:
     """A record of this size. Its length is part of it: where no number fits, one more space in another field helps."""
     name, date = str(uuid.uuid4()).encode(), iso_time(time.time()).encode()
     for pad in (b"", b" "):
@@ -283,7 +297,7 @@ def _make_note(size: int) -> bytes:
         for digits in range(1, 12):
             length = room - digits
             if len(str(length)) == digits and length >= 0:
-                note = _PLUG_NOTE[:length].ljust(length)
+                note = text[:length].ljust(length)
                 digest = base64.b32encode(hashlib.sha1(note, usedforsecurity=False).digest())
                 return _PLUG % (name, date, digest, pad, str(length).encode(), note)
     raise ValueError(f"no record of {size} bytes can be made")

@@ -16,6 +16,7 @@ from lycosa.output.destination import check_ending
 
 if TYPE_CHECKING:
     from lycosa.export.proof import ProofReport
+    from lycosa.repair.forgetting import ForgetReport
     from lycosa.repair.importing import ImportReport
     from lycosa.repair.merge import MergeReport
     from lycosa.repair.recovery import Health
@@ -93,7 +94,7 @@ def merge(collections: tuple[str, ...], into: str | None, copy: bool, form: str)
     print_report(report, form)
 
 
-def print_report(report: Health | ProofReport | ImportReport | MergeReport, form: str) -> None:
+def print_report(report: ForgetReport | Health | ProofReport | ImportReport | MergeReport, form: str) -> None:
     """Write a report for people, or as a line of JSON."""
     import msgspec
 

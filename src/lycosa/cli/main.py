@@ -70,6 +70,7 @@ GROUPS = (
         "docs/reliability.md",
         {
             "import": "lycosa.cli.take_in:take_in",
+            "forget": "lycosa.cli.take_in:forget",
             "verify": "lycosa.cli.keep:verify",
             "merge": "lycosa.cli.keep:merge",
             "copy": "lycosa.cli.keep:copy",

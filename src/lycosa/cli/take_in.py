@@ -70,3 +70,42 @@ def take_in(
     if not quiet:
         print_report(report, form)
     return Partial.exit_code if report.damaged else 0
+
+
+@click.command(short_help="Remove addresses, or what names a person, for good.")
+@click.argument("words", nargs=-1, metavar="[URL|PATTERN…]")
+@collection_option
+@click.option("--person", "persons", multiple=True, metavar="NAME", help="Whatever names them, or a mail address.")
+@click.option("--dry-run", is_flag=True, help="Tell what would go; change nothing.")
+@click.option("--plain", is_flag=True, help="Keep the addresses in tombstones and log; without it, their hashes.")
+@text_form_option
+def forget(
+    words: tuple[str, ...], collection: str, persons: tuple[str, ...], dry_run: bool, plain: bool, form: str
+) -> int:
+    """Remove addresses, or everything that names a person, from a collection for good.
+
+    Archive files, databases, indexes, logs and exports within the collection are searched, unpacked. All other
+    records stay byte for byte as they are. What is forgotten leaves a tombstone: it is not fetched, imported or
+    extracted again. forgotten.jsonl has the proof. Killed at any moment it is done or not begun.
+
+    \b
+    lycosa forget https://example.org/people/17 --dry-run
+    lycosa forget "https://example.org/people/*"
+    lycosa forget --person "Ada Example" --person ada@example.org
+    """
+    from contextlib import closing
+
+    from lycosa.cli.keep import print_report
+    from lycosa.missions import registry
+    from lycosa.repair.forgetting import forget as forget_subject
+    from lycosa.repair.subject import Subject
+
+    if not words and not persons:
+        raise UsageError("Name what is to be forgotten: a URL, a pattern of URLs with *, or --person NAME.")
+    if is_address(collection):
+        raise UsageError("A collection in a database cannot forget: copy it to a folder first, with lycosa copy.")
+    with closing(Subject(words, persons)) as subject:
+        side = registry.kept_databases()
+        report = forget_subject(Path(collection), subject, dry_run=dry_run, plain=plain, side=side)
+    print_report(report, form)
+    return 0

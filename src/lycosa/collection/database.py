@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import msgspec
 
+from lycosa.collection.folder import lock
 from lycosa.collection.reading_source import choose_source, folder_of
+from lycosa.collection.unfinished import is_decided
 from lycosa.errors import CollectionError
 from lycosa.extras import need
 from lycosa.frontier import link_codec
@@ -94,6 +96,9 @@ def connect(place: str | os.PathLike[str]) -> apsw.Connection:
     if source.shared is not None:
         return _connect_shared(source.shared, folder)
     path = folder / "crawl.db"
+    if is_decided(folder):  # by a command that was killed
+        with lock(folder, patience_s=_BUSY_S):
+            pass
     _refuse_missing(folder, path)
     try:
         connection = _open(path)

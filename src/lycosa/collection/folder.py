@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from lycosa.collection.unfinished import finish
 from lycosa.config.seeds import is_kept
 from lycosa.config.settings import Mission
 from lycosa.config.toml import to_toml
@@ -22,6 +23,7 @@ from lycosa.disk import make_fault, replace_text, sync_folder
 from lycosa.errors import CollectionError, UsageError
 from lycosa.output.atomic_file import CRAWL_MAKES, refuse_collection_path
 
+_LOCK = "lock"
 _RETRY_S = 0.05
 _LISTED_SEEDS = 1000  # more do not stand in the mission but in a list beside it
 ORPHANS_S = 5.0  # workers outlive a supervisor that was killed for less than this
@@ -55,9 +57,11 @@ def stamp_of(database: Path) -> str:
 
 @contextmanager
 def lock(
-    folder: Path, *, name: str = "lock", what: str = "in use by another crawl", patience_s: float = 0.0
+    folder: Path, *, name: str = _LOCK, what: str = "in use by another crawl", patience_s: float = 0.0
 ) -> Iterator[CollectionLock]:
     """Hold the collection for this process alone; the kernel frees it if we die.
+
+    Whoever holds it finds nothing half done (`unfinished`).
 
     `patience_s` is how long to wait for a holder that is at work; one that was killed is always waited for.
     """
@@ -69,6 +73,8 @@ def lock(
         before = _acquire(handle, f"The collection {folder} is {what}", patience_s)
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
+        if name == _LOCK:
+            finish(folder)
         yield CollectionLock(handle, before)
     finally:
         os.close(handle)

@@ -37,6 +37,8 @@ class SideDatabase(Struct, frozen=True):
     #: "package.module:function" of (into, source, *, name) -> notes, which brings its rows into another collection, as
     #: often as it is called; empty: it stays behind.
     merge: str = ""
+    #: SQL after rows were forgotten: it has what depends on them made anew.
+    after_forgetting: str = ""
     #: The name before its tables in `lycosa query`; empty: they cannot be asked.
     query_name: str = ""
     #: "package.module:function" of (collection), which brings it up to date before it is asked.

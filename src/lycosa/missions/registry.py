@@ -214,6 +214,11 @@ def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:
     return notes
 
 
+def kept_databases() -> dict[str, str]:
+    """What missions keep beside a collection and cannot make again, with the SQL after rows of it were forgotten."""
+    return {each.name: each.after_forgetting for each in gather(lambda mission: mission.side_databases, every())}
+
+
 def refresh(mission: Mission, folder: str | os.PathLike[str]) -> list[str]:
     """Let the missions of a crawl bring up to date what they keep beside its collection; the sentences for people."""
     keeping = [manifest for manifest in missions_of(mission) if manifest.refresh]

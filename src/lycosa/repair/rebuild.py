@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import apsw
+import msgspec
+from msgspec import Struct
 
 from lycosa import urls
 from lycosa.archive.answer_catalogue import AnswerCatalogue
@@ -25,6 +27,7 @@ from lycosa.collection.folder import list_seeds
 from lycosa.config.toml import to_toml
 from lycosa.disk import sync_folder
 from lycosa.errors import CollectionError, DiskFull
+from lycosa.frontier.contract import FORGOTTEN
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.frontier.sqlite.integrity import SalvagedRows, salvage
 from lycosa.model import Answer, Discovery, RobotsRow, Target, WarcRow
@@ -36,7 +39,16 @@ from lycosa.repair.replay import ArchiveReplay, CollectionSetup
 CRASHES = 100  # answers that may kill the process that reads them
 #: A file that names the archive files which an import is putting here, by what their names begin with.
 IMPORTING = "importing"
+#: What was forgotten, a line each time: what goes by hashes, what stays by digests.
+FORGOTTEN_LOG = "forgotten.jsonl"
+_TOMBSTONE = f"""
+INSERT INTO url (host, id, url, state, reason, score, depth, hops, parent, seed, via, anchor, context, original)
+VALUES (?1, ?2, 'forgotten:' || printf('%x', ?2), 8, '{FORGOTTEN}', 0, 0, 0, 0, 0, '', '', '', '')"""
 _IMPORT_PREFIX = re.compile(r"import-\d{14}-\d+")
+
+
+class _LogLine(Struct):
+    tombstones: list[tuple[int, int]] = []
 
 
 def rebuild(setup: CollectionSetup) -> list[str]:
@@ -49,6 +61,7 @@ def rebuild(setup: CollectionSetup) -> list[str]:
     SqliteFrontier.create(
         setup.rebuilt_path, mission_toml=saved.meta.get("mission") or to_toml(setup.mission), now=time.time()
     )
+    plant_tombstones(setup.folder, setup.rebuilt_path)
     rows = [WarcRow(path.name, path.stat().st_size) for path in sorted(setup.archive.glob("*.warc.gz"))]
     replay_archive(setup, {row.name: 0 for row in rows}, saved)
     frontier = setup.open(setup.rebuilt_path)
@@ -59,6 +72,18 @@ def rebuild(setup: CollectionSetup) -> list[str]:
     sync_folder(setup.folder)
     files, pages = counted(len(rows), "archive file"), counted(kept, "page", "is")
     return [*notes, f"The database was made anew from {files}: {pages} kept and not fetched again."]
+
+
+def plant_tombstones(folder: Path, path: Path) -> None:
+    """Let a new database know which addresses were forgotten."""
+    log = folder / FORGOTTEN_LOG
+    if not log.exists():
+        return
+    with contextlib.closing(apsw.Connection(str(path))) as db, db, open(log, "rb") as lines:
+        for line in lines:
+            with contextlib.suppress(msgspec.MsgspecError):
+                db.executemany(_TOMBSTONE, msgspec.json.decode(line, type=_LogLine).tombstones)
+        db.execute("INSERT INTO stat SELECT 8, ?, count(*) FROM url", (FORGOTTEN,))
 
 
 def _set_aside(folder: Path) -> list[str]:

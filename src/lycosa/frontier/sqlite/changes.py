@@ -16,12 +16,12 @@ from typing import Any
 import apsw
 
 from lycosa.frontier.consequences import ArchiveLosses, KeptPage, NewestCopy
-from lycosa.frontier.contract import POISON, Judge, RoundRow, Span, overlaps
+from lycosa.frontier.contract import FORGOTTEN, POISON, Judge, RoundRow, Span, overlaps
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite.connection import Connection, SqliteFacet, translated
 from lycosa.frontier.sqlite.counters import Counts
 from lycosa.frontier.stored import CHOOSE_PAGES, HOLDS_PAGE, ROUND_OPENS, judge_rows, list_rounds, round_now, sqlite_sql
-from lycosa.model import State
+from lycosa.model import ArchivePlace, State
 
 CHUNK = 5_000  # rows of one transaction
 
@@ -37,6 +37,14 @@ SELECT n FROM (
 _FAILED = "SELECT n, reason FROM url WHERE n > ? AND state = 7 AND reason <> ? ORDER BY n LIMIT ?"
 _OPEN = "UPDATE url SET state = 0, reason = '', due = 0 WHERE n = ?"
 _END = "UPDATE url SET state = ?, reason = ? WHERE n = ?"
+_PLACE = "warc = ?, offset = ?, length = ?"
+_TOMB = (int(State.REJECTED), FORGOTTEN)
+_BURY = """
+UPDATE url SET
+    state = ?1, reason = ?2, anchor = '', context = '', original = '', redirect = '', modified = '', etag = '',
+    digest = x'', lore = x'', http = 0, seed = 0, parent = 0, due = 0, retries = 0, score = 0, fetched_at = NULL
+WHERE n = ?3"""
+_NAMELESS = "UPDATE url SET url = 'forgotten:' || printf('%x', id) WHERE n = ?"
 _NOTIFY = "INSERT OR IGNORE INTO inbox SELECT host FROM url WHERE n = ?"
 _NAME = "SELECT name FROM host WHERE host = ?"
 _KEPT = """
@@ -150,6 +158,48 @@ class SqliteLosses(SqliteFacet):
     def requeue_archive(self, name: str, spans: Sequence[Span]) -> int:
         rows: Iterable[Any] = self._conn.db.execute(_STORED_IN, (name, self._conn.round))
         return self._fetch_again([row[:2] for row in rows if overlaps(row[2], row[3], spans)])
+
+    @translated
+    def forget(self, rows: Collection[int], moved: Mapping[tuple[str, int], ArchivePlace], *, plain: bool) -> None:
+        """Remove what is known of URLs for good: their rows stay as tombstones, by the hashes of their addresses.
+
+        `moved`: by file and offset, where records of other pages stand now. `plain`: addresses stay to be read.
+        """
+        connection, db = self._conn, self._conn.db
+        with connection.write():
+            for (file, offset), place in moved.items():
+                for table in ("page", "visit"):
+                    db.execute(f"UPDATE {table} SET {_PLACE} WHERE warc = ? AND offset = ?", (*place, file, offset))
+            for n in rows:
+                for seq, digest in self._ask("SELECT seq, digest FROM content WHERE n = ?", n):
+                    heirs = self._ask("SELECT n, round FROM page WHERE digest = ? ORDER BY round, n", digest)
+                    heir = next((each for each in heirs if each[0] not in rows), None)
+                    if heir is not None:
+                        db.execute("UPDATE content SET n = ?, round = ? WHERE seq = ?", (*heir, seq))
+                        self._inherit(heir[0])
+            connection.contents.catch_up()
+            counts = Counts()
+            copies = _Copies(connection, counts)
+            sql = "SELECT n, round FROM page WHERE n = ?1 UNION SELECT n, round FROM visit WHERE n = ?1"
+            copies.forget([pair for n in rows for pair in self._ask(sql, n)])
+            for n in rows:
+                counts.move(self._ask("SELECT state, coalesce(reason, '') FROM url WHERE n = ?", n)[0], _TOMB)
+                db.execute(_BURY, (*_TOMB, n))
+                if not plain:
+                    db.execute(_NAMELESS, (n,))
+                for table in ("seed", "strike", "lowered", "lastmod", "record", "extracted"):
+                    db.execute(f"DELETE FROM {table} WHERE n = ?", (n,))
+            counts.write(db)
+        connection.contents.forget()
+
+    def _inherit(self, n: int) -> None:
+        """A page that was a duplicate is the first with its content now."""
+        counts, number = Counts(), str(self._conn.round)
+        if self._conn.db.execute("UPDATE url SET state = 1 WHERE n = ? AND state = 3 RETURNING n", (n,)).get:
+            counts.move((State.DUPLICATE, ""), (State.FETCHED, ""))
+            counts.figure("copies", number, -1)
+            counts.figure("stored", number, 1)
+        counts.write(self._conn.db)
 
     def _fetch_again(self, pages: Iterable[tuple[int, int]]) -> int:
         """Forget what was stored of these pages in these rounds, and fetch again what has no newer copy."""

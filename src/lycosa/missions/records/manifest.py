@@ -10,6 +10,14 @@ _VIEWS = "lycosa.missions.records.web.views"
 _FORMS = "lycosa.missions.records.web.reader_forms"
 _LISTS = "lycosa.missions.records.web.lists"
 
+#: Lists and their words are made anew from the records that are left.
+_FORGET_LISTS = """
+DROP TRIGGER IF EXISTS list_new; DROP TRIGGER IF EXISTS list_changed; DROP TRIGGER IF EXISTS list_removed;
+DROP INDEX IF EXISTS record_first; DROP INDEX IF EXISTS record_changed; DROP INDEX IF EXISTS record_fetched;
+DROP TABLE IF EXISTS list_cell; DROP TABLE IF EXISTS list_item; DROP TABLE IF EXISTS list_words;
+DROP TABLE IF EXISTS list_field; DROP TABLE IF EXISTS list_value;
+DELETE FROM package WHERE name = 'list'; DELETE FROM meta WHERE key = 'list_upto';"""
+
 MANIFEST = MissionManifest(
     name="records",
     summary="the articles of the seeds' sites as records: text without boilerplate, title, authors, date, language",
@@ -81,6 +89,7 @@ MANIFEST = MissionManifest(
         SideDatabase(
             "records.db",
             merge="lycosa.missions.records.database.store:merge_records",
+            after_forgetting=_FORGET_LISTS,
             query_name="stored",
             prepare="lycosa.missions.records.health:refresh_and_watch",
         ),
