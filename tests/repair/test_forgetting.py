@@ -216,7 +216,7 @@ def test_killed_at_any_moment(planted: Path, tmp_path: Path) -> None:
         done += not found
         assert not (folder / "unfinished").exists()
         shutil.rmtree(folder)
-    assert 0 < done
+    assert done > 0
 
 
 @pytest.mark.parametrize(
