@@ -21,7 +21,7 @@ from support.pdf import make_pdf
 from lycosa.archive.reader import iter_records
 from lycosa.cli.main import main
 from lycosa.frontier import link_codec
-from lycosa.repair.subject import Subject
+from lycosa.repair.subject import ForgetSubject
 
 PERSONS = [f"Adela Zorbulat{chr(97 + n // 10)}{chr(97 + n % 10)}" for n in range(100)]
 MAIL = [f"{name.split()[1].lower()}@mail.test" for name in PERSONS]
@@ -235,7 +235,7 @@ def test_killed_at_any_moment(planted: Path, tmp_path: Path) -> None:
 )
 def test_how_a_person_is_found(text: str, named: bool) -> None:
     """In either order, whatever stands between the names, and nobody else."""
-    with closing(Subject((), ("Ada Example",))) as subject:
+    with closing(ForgetSubject((), ("Ada Example",))) as subject:
         assert subject.is_named(text) is named
 
 

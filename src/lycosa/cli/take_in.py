@@ -98,13 +98,13 @@ def forget(
     from lycosa.cli.keep import print_report
     from lycosa.missions import registry
     from lycosa.repair.forgetting import forget as forget_subject
-    from lycosa.repair.subject import Subject
+    from lycosa.repair.subject import ForgetSubject
 
     if not words and not persons:
         raise UsageError("Name what is to be forgotten: a URL, a pattern of URLs with *, or --person NAME.")
     if is_address(collection):
         raise UsageError("A collection in a database cannot forget: copy it to a folder first, with lycosa copy.")
-    with closing(Subject(words, persons)) as subject:
+    with closing(ForgetSubject(words, persons)) as subject:
         side = registry.kept_databases()
         report = forget_subject(Path(collection), subject, dry_run=dry_run, plain=plain, side=side)
     print_report(report, form)

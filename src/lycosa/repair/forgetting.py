@@ -50,7 +50,7 @@ from lycosa.model import Answer, ArchivePlace, Target, WarcRow
 from lycosa.output.plain import counted
 from lycosa.repair.forgotten_rows import copy_database, forget_rows, forget_urls
 from lycosa.repair.rebuild import FORGOTTEN_LOG
-from lycosa.repair.subject import Subject, hash_of
+from lycosa.repair.subject import ForgetSubject, hash_of
 from lycosa.version import __version__
 
 _DECODED_BYTES = 256 << 20
@@ -95,7 +95,7 @@ class _Changes(Struct):
 
 
 def forget(
-    folder: Path, subject: Subject, *, dry_run: bool = False, plain: bool = False, side: Mapping[str, str]
+    folder: Path, subject: ForgetSubject, *, dry_run: bool = False, plain: bool = False, side: Mapping[str, str]
 ) -> ForgetReport:
     """Take out of a collection what a subject names.
 
@@ -128,7 +128,7 @@ def forget(
 class _Forgetting:
     """One forgetting in a collection that is locked."""
 
-    def __init__(self, folder: Path, subject: Subject, side: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, subject: ForgetSubject, side: Mapping[str, str]) -> None:
         self._folder = folder
         self._archive = folder / "archive"
         self._subject = subject

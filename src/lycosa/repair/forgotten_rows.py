@@ -16,7 +16,7 @@ import apsw
 from lycosa.frontier import link_codec
 from lycosa.frontier.sqlite.frontier import SqliteFrontier
 from lycosa.model import ArchivePlace, WarcRow
-from lycosa.repair.subject import Subject
+from lycosa.repair.subject import ForgetSubject
 
 Moved = Mapping[tuple[str, int], ArchivePlace]
 """By file and offset, where a record stands now."""
@@ -35,7 +35,7 @@ def copy_database(source: Path, target: Path) -> None:
 
 
 def forget_urls(
-    path: Path, gone: Iterable[int], subject: Subject, *, moved: Moved, warcs: Iterable[WarcRow], plain: bool
+    path: Path, gone: Iterable[int], subject: ForgetSubject, *, moved: Moved, warcs: Iterable[WarcRow], plain: bool
 ) -> None:
     """Take URLs, given by their rows, out of a crawl.db, with everything that names them."""
     frontier = SqliteFrontier(path)
@@ -66,7 +66,7 @@ def forget_urls(
             db.execute(sql)
 
 
-def forget_rows(path: Path, subject: Subject, after: str) -> int:
+def forget_rows(path: Path, subject: ForgetSubject, after: str) -> int:
     """Take all rows that name what is to be forgotten out of a database, with those that refer to them.
 
     A column refers to the table of its name. `after` is SQL that makes anew what depends on the rows.
@@ -118,7 +118,7 @@ def _columns(db: apsw.Connection, table: str) -> list[tuple[str, str, int]]:
 
 
 @contextlib.contextmanager
-def _edited(path: Path, subject: Subject) -> Iterator[apsw.Connection]:
+def _edited(path: Path, subject: ForgetSubject) -> Iterator[apsw.Connection]:
     """A database to be edited; at the end it is one file, written anew."""
     db = apsw.Connection(str(path))
     try:

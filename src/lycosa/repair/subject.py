@@ -28,7 +28,7 @@ _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _TAG = re.compile(r"<[^<>]{0,2000}>")
 
 
-class Subject:
+class ForgetSubject:
     """What is to be forgotten; `unread` counts documents of which not everything could be looked at."""
 
     def __init__(self, words: Sequence[str], persons: Sequence[str]) -> None:
