@@ -54,3 +54,13 @@ def test_without_the_setting_nothing_but_pages_is_asked_for(web: Web, tmp_path: 
     assert len(web.asked) == 8
     crawl(web, tmp_path / "d", site.START, "--requisites", "page", "--set", "requisites.hosts=scope")
     assert not any(one.host == site.CDN for one in web.asked)
+
+
+def test_a_collection_without_them_gets_them_in_a_round(web: Web, tmp_path: Path) -> None:
+    """Pages that have not changed are looked through once more; the round after that asks as usual."""
+    site.fill(web)
+    crawl(web, tmp_path / "c", site.START)
+    crawl(web, tmp_path / "c", site.START, "--requisites", "page", "--recrawl", "--full")
+    with Collection(tmp_path / "c") as collection:
+        assert len(list(collection.requisites())) == 21
+        assert len(collection) == 6

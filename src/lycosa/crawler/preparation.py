@@ -273,6 +273,8 @@ def _resume(
     before = last_mission(frontier)
     stored = load(text=to_toml(mission)).mission  # without secrets, as before
     notes = _describe_changes(stored, before, folder=folder, more_seeds=more_seeds)
+    if before is not None and before.requisites.take != mission.requisites.take:
+        frontier.set_meta(RANGES_CHANGED, str(frontier.rounds.listing()[-1].round))  # what pages need was not looked at
     notes += _reopen(mission, find_governed(stored, before), frontier, seeds, judge)
     notes += fetch_again(mission, frontier)
     notes += _store_now(mission, frontier)

@@ -125,8 +125,7 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
             archive=archive,
             known=frontier.known,
             revisits=Revisits(mission.recrawl, frontier.rounds.listing()),
-            follows_again=guarded_quarry is not None
-            and guarded_quarry.chooses_links
+            follows_again=_may_follow_again(mission, guarded_quarry)
             and frontier.meta(RANGES_CHANGED) == str(frontier.rounds.listing()[-1].round),
             crawl_log=CrawlLog(log_file, level=mission.log.level),
             guarded_quarry=guarded_quarry,
@@ -156,6 +155,11 @@ def run_worker(setup: CrawlSetup, slot: int, *, parent: int) -> None:
         intake.close()
     archive.close()
     frontier.close()
+
+
+def _may_follow_again(mission: Mission, guarded_quarry: GuardedQuarry | None) -> bool:
+    """Whether pages that have not changed may lead to what was not wanted when they were read."""
+    return mission.requisites.take != "none" or (guarded_quarry is not None and guarded_quarry.chooses_links)
 
 
 def _open_frontier(setup: CrawlSetup, slot: int) -> Frontier:

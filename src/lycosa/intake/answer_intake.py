@@ -330,7 +330,10 @@ class AnswerIntake:
         ):
             if self._follows_again:
                 body = html or read_content(answer, self._mission.limits)[0]
-                self.links.follow_page(self._read(answer, body, is_rendered=bool(html)), answer)
+                doc = self._read(answer, body, is_rendered=bool(html))
+                if target.via != REQUISITE:
+                    self.links.follow_page(doc, answer)
+                self._follow_requisites(doc, target)
             return None
         body, problem = (html, "") if html else read_content(answer, self._mission.limits)
         if problem and not body:
