@@ -90,3 +90,19 @@ def test_a_copy_is_proved_against_the_live_pages(live: Web, folder: Path, tmp_pa
     assert became["words"] > 0.5
     assert became["picture"] > 0.5
     assert (tmp_path / "pairs/001-archive.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@needs_browser
+def test_what_scripts_ask_for_is_found_and_fetched_at_the_end_of_a_crawl(web: Web, tmp_path: Path) -> None:
+    """The proof looks once more, and tells that the copy is whole now."""
+    script = "fetch('/words.json').then((it) => it.text()).then((text) => document.body.append(text))"
+    web["a.test/"] = Reply(f"<p>page<script>{script}</script>".encode(), headers={"Content-Type": "text/html"})
+    web["a.test/words.json"] = Reply(b'{"some": "words"}', headers={"Content-Type": "application/json"})
+    every = ("--requisites", "page", "--render", "never", "--limit", "1", "--set", "requisites.prove_every=1")
+    told = crawl(web, tmp_path / "c", "http://a.test/", *every, code=5)
+    assert "Of 1 page, 1 look from the archive as live." in told
+    assert "1 address was fetched that the archive had lacked." in told
+    with Collection(tmp_path / "c") as collection:
+        assert [page.url for page in collection.requisites()] == ["http://a.test/words.json"]
+        assert len(collection) == 1
+    assert (tmp_path / "c/proof/001-live.png").exists()

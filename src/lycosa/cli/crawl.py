@@ -165,7 +165,27 @@ def crawl(
         quiet=quiet,
         written=written,
     )
-    return run(mission, chosen, after=after_round).exit_code or export_code
+    code = run(mission, chosen, after=after_round).exit_code
+    if code in (0, 5) and mission.requisites.prove_every:
+        _prove(mission, quiet=quiet)
+    return code or export_code
+
+
+def _prove(mission: Mission, *, quiet: bool) -> None:
+    """Compare pages as the archive shows them with the live ones, and fetch what it lacks."""
+    from lycosa.crawler.run import CrawlOptions, run
+    from lycosa.export.proof import prove_and_mend
+    from lycosa.output.plain import printable
+
+    def fetch(missing: tuple[str, ...]) -> None:
+        run(mission, CrawlOptions(quiet=True, requisites=missing))
+
+    try:
+        text = prove_and_mend(Path(mission.keep.collection), mission.requisites.prove_every, fetch).text
+    except LycosaError as problem:
+        text = f"The copy was not proved: {problem}"
+    if not quiet:
+        click.echo("\n".join(map(printable, text.splitlines())))
 
 
 def _settle_missions(mission: Mission, wanted: Mapping[str, Mapping[str, list[str]]], *, quiet: bool) -> Mission:

@@ -233,6 +233,9 @@ class RequisiteSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """requisites of one page, or of one style sheet; 0: any number"""
     share: Share = 0.25
     """the part of a host's requests that they get while pages of the host wait"""
+    prove_every: Count = 0
+    """at the end, every so many pages one is shown from the archive alone and compared with the live one; what is
+    missing is fetched at once; 0: none"""
 
 
 class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
 
@@ -34,7 +34,7 @@ from lycosa.intake.revisits import HOUR_S, step_of
 from lycosa.judge.admission.rules import Rules, UrlJudge
 from lycosa.judge.admission.traps import Tallies
 from lycosa.judge.priority.policy_factory import is_steered
-from lycosa.model import Discovery
+from lycosa.model import REQUISITE, REQUISITE_SCORE, Discovery
 from lycosa.output.plain import counted
 from lycosa.politeness.host_queue import longest_pause
 from lycosa.repair.replay import CollectionSetup
@@ -280,6 +280,18 @@ def _resume(
     notes += _store_now(mission, frontier)
     frontier.changes.cap_waits(clock.now() + longest_pause(mission.fetch))
     return notes + _fetch_rest(mission, before, frontier)
+
+
+def owe_requisites(mission: Mission, frontier: Frontier, seeds: list[str], addresses: Iterable[str]) -> None:
+    """Put what pages were found to lack into the frontier."""
+    rules = Rules(mission, seeds)
+    batch = PendingBatch()
+    for url in filter(None, map(urls.normalise, addresses)):
+        host = urls.host_of(url)
+        if rules.review_requisite(url, host=host) is None:
+            found = Discovery(urls.url_id(url), url, host, score=REQUISITE_SCORE, via=REQUISITE, needed=True)
+            batch.discoveries.append(found)
+    frontier.commit(batch.drain(hosts=[], trap_counts={}, weight_updates=[]), owner="", now=clock.now())
 
 
 def _retry_failed(frontier: Frontier) -> list[str]:

@@ -21,7 +21,7 @@ from lycosa.collection.lessons import borrow
 from lycosa.config.settings import Mission
 from lycosa.crawler import preparation
 from lycosa.crawler.archive_moving import check_archive
-from lycosa.crawler.preparation import Preparation, add_seeds, late_seeds, take_up, url_judge
+from lycosa.crawler.preparation import Preparation, add_seeds, late_seeds, owe_requisites, take_up, url_judge
 from lycosa.crawler.rendering import Browsers, refuse_browserless
 from lycosa.crawler.shared_run import LoneRun, SharedRun
 from lycosa.crawler.summary import CrawlProgress, CrawlReport, make_report
@@ -61,6 +61,7 @@ class CrawlOptions(Struct, frozen=True):
     full: bool = False  # the rounds visit every page, due or not
     rounds: int = 0  # with a period, end after so many; 0: go on until stopped
     due: float = 0.0  # when the next round was to begin that was waited for
+    requisites: tuple[str, ...] = ()  # what pages were found to lack: it is fetched in any case
     quiet: bool = False
     quarry: Quarry | None = None  # the object that mission.hunted names, where it is at hand already
     output: TextIO | None = None  # where progress goes; None: standard error
@@ -201,6 +202,8 @@ def _prepare(one: LoneRun, options: CrawlOptions) -> tuple[list[str], list[str]]
             written=options.written,
         )
         seeds, more = take_up(setup, frontier, how)
+    if options.requisites:
+        owe_requisites(setup.mission, frontier, seeds, options.requisites)
     if not seeds:
         raise UsageError("There is no seed: name at least one URL to begin with.")
     return seeds, notes + more
@@ -216,7 +219,7 @@ def _crawl(one: LoneRun, options: CrawlOptions, *, seeds: list[str], progress: C
     before, started = frontier.figures.stored(), clock.now()
     counted = frontier.figures.counted()
     one.begin(shared, stored=counted)
-    if 0 < mission.limits.pages <= counted:
+    if 0 < mission.limits.pages <= counted and not options.requisites:
         shared.stop()
     supervisor = _make_supervisor(one, options, shared, seeds=seeds, progress=progress)
     with _extracting(mission, options, folder) as extraction:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,6 +49,12 @@ class ProofReport(Struct):
     """How faithful a copy is, by the pages that were looked at."""
 
     pages: list[PageProof]
+    mended: int = 0  # requests of theirs that had no answer before, and were made for the archive
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """All that the archive lacks."""
+        return tuple(dict.fromkeys(url for page in self.pages for url in page.missing))
 
     @property
     def problems(self) -> int:
@@ -61,7 +67,7 @@ class ProofReport(Struct):
         asked = sum(page.requests for page in self.pages)
         lacking = sum(len(page.missing) for page in self.pages)
         good = len(self.pages) - self.problems
-        lines = [f"Of {counted(len(self.pages), 'page')}, {good:,} look from the archive as they do live."]
+        lines = [f"Of {counted(len(self.pages), 'page')}, {good:,} look from the archive as live."]
         lines.append(f"{lacking:,} of {counted(asked, 'request')} had no answer in it.")
         for page in self.pages:
             if page.problem:
@@ -71,14 +77,18 @@ class ProofReport(Struct):
             lines += [f"    not in the archive: {url}" for url in page.missing[:_SHOWN]]
             if len(page.missing) > _SHOWN:
                 lines.append(f"    and {len(page.missing) - _SHOWN:,} more")
-        if lacking:
+        if self.mended:
+            lines.append(f"{counted(self.mended, 'address', 'was')} fetched that the archive had lacked.")
+        elif lacking:
             lines.append("What is missing is fetched by: lycosa crawl --requisites page --recrawl --full")
         return "\n".join(lines)
 
 
-def prove(collection: Collection, *, pages: int, keep: Path | None = None) -> ProofReport:
-    """Compare so many pages, spread over the collection; `keep` is a folder for the pictures of both."""
-    chosen = _choose(collection, pages)
+def prove(
+    collection: Collection, *, pages: int = 0, chosen: Sequence[str] = (), keep: Path | None = None
+) -> ProofReport:
+    """Compare so many pages, spread over the collection, or those chosen; `keep` is for the pictures of both."""
+    chosen = chosen or _choose(collection, pages)
     archived = ArchivedAnswers(collection)
     report = ProofReport([])
     with opened_camera(collection.mission) as camera, _opened_web(collection, chosen) as live:
@@ -90,6 +100,23 @@ def prove(collection: Collection, *, pages: int, keep: Path | None = None) -> Pr
                 keep.mkdir(parents=True, exist_ok=True)
                 for name, still in (("archive", copy), ("live", original)):
                     (keep / f"{len(report.pages):03d}-{name}.png").write_bytes(still.picture)
+    return report
+
+
+def prove_and_mend(folder: Path, every: int, fetch: Callable[[tuple[str, ...]], object]) -> ProofReport:
+    """Compare every so many pages one; have what is missing fetched, and look at those pages once more.
+
+    The pictures of both lie in the folder `proof` of the collection.
+    """
+    with Collection(folder) as collection:
+        report = prove(collection, pages=-(-len(collection) // every), keep=folder / "proof")
+    report.mended = len(report.missing)
+    if report.missing:
+        fetch(report.missing)
+        lacking = [page.url for page in report.pages if page.missing]
+        with Collection(folder) as collection:
+            again = {page.url: page for page in prove(collection, chosen=lacking).pages}
+        report.pages = [again.get(page.url, page) for page in report.pages]
     return report
 
 
