@@ -33,7 +33,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "disk": ("errors",),
     "extras": ("errors",),
     "urls": (),
-    "config": ("errors", "urls"),
+    "config": ("errors", "model", "urls"),
     "text": ("errors", "extras", "process"),
     "output": ("disk", "errors", "extras"),
     "fetch": (*GROUND, "config"),
@@ -62,7 +62,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "intake": (
         *GROUND, "archive", "collection", "config", "politeness", "extract", "fetch",
-        "frontier", "judge.admission", "judge.priority", "parse", "quarry", "render",
+        "frontier", "judge.admission", "judge.priority", "parse", "quarry", "render", "wishes",
     ),
     "repair": (
         *GROUND, "archive", "collection", "config", "derived", "extract", "intake", "politeness", "fetch", "frontier",

@@ -8,7 +8,7 @@ the bytes.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -240,6 +240,27 @@ class UnstoredPage(Struct, gc=False):
     links: bytes = b""  # link_codec.pack of [(url, anchor, accepted)]
 
 
+#: What a text may be used for, as sites speak of it.
+Use = Literal["search", "train", "input", "mining", "archive"]
+USES: tuple[Use, ...] = get_args(Use)
+
+
+class WishSet(NamedTuple):
+    """Signals about use that belong together, and the uses that they forbid and allow, as bits in the order of USES."""
+
+    key: int  # follows from the signals: 0 where there are none
+    forbids: int = 0
+    allows: int = 0
+    signals: str = ""  # JSON
+
+
+class PageWishes(NamedTuple):
+    """What is said of the use of one page: by the files of its site, and by itself."""
+
+    site: WishSet
+    own: WishSet | None  # None: as at its last visit
+
+
 class Outcome(Struct, gc=False):
     """The outcome of one target, on its way into the frontier."""
 
@@ -258,6 +279,7 @@ class Outcome(Struct, gc=False):
     validators: tuple[str, str] | None = None  # ETag and date to ask with at the next visit; None: as before
     unstored: UnstoredPage | None = None  # of a page that was read and not stored
     via: str = ""  # the kind of the link for which it was visited
+    wishes: PageWishes | None = None  # None: nothing is said of its use, nor was before
 
 
 class HostRow(Struct, gc=False):

@@ -78,6 +78,9 @@ RULES = {
     "whole": Reason("its beginning is quarry, so it is fetched once more, beyond limits.probe_bytes"),
     "page-limit": Reason("limits.pages pages are stored", "raise --limit"),
     "robots": Reason("robots.txt forbids it", 'on a site you own, set robots = "ignore" for its host'),
+    "wishes": Reason(
+        "its site or the page itself forbids a use that fetch.uses names", "take the use out of fetch.uses"
+    ),
     "not-quarry": Reason(
         "the page was read for its links; the quarry does not recognise it, so it is not stored",
         'set keep.what = "everything"',
@@ -179,6 +182,7 @@ WALLS = {
         f"the host asked us to prove that we are no robot; {_WALL}",
         "ask its owner to let lycosa in (--contact says who you are), raise --delay, or crawl again later with --retry",
     ),
+    "key-file": Reason("it is the file by which its site proves to search engines that it is its own (IndexNow)"),
     "login": Reason(
         f"a log-in form stands in the place of the page; {_WALL}",
         'give cookies or headers that are logged in in [hosts."NAME"] of the mission',

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from lycosa.missions.documents.pages.landing import read_landing
 from lycosa.parse import read
+from lycosa.parse.link_lists import LINKSETS
 
 pytestmark = pytest.mark.acceptance
 
@@ -47,3 +49,23 @@ def test_the_relations_of_the_signposting_cases_are_read(shared: Path) -> None:
     assert found["18"].count("cite-as") == 1
     assert "cite-as" in found["19"]
     assert sorted(found["27"]) == sorted(found["28"]) == ["cite-as", "describedby", "item"]
+
+
+def test_the_signposting_cases_are_evidence_of_works(shared: Path) -> None:
+    """A landing page says what the work is and names its file; a link set the file; an identifier neither."""
+    folder, types = shared / "data/signposting", {".json": LINKSETS[0], ".txt": LINKSETS[1], ".html": "text/html"}
+    found = {}
+    for path in sorted(folder.glob("[0-9]*")):
+        doc = read(f"https://s11.no/{path.name}", {"content-type": types[path.suffix]}, path.read_bytes())
+        found[path.name[:2]] = read_landing(doc)
+    full = found["02"]
+    assert full is not None and full.title is not None and full.title.value == "Apples to Apples dataset"
+    assert [author.name for author in full.authors] == ["Apple"]
+    assert full.rights[0].value == "https://creativecommons.org/licenses/by/4.0/"
+    base = "https://s11.no/2022/a2a-fair-metrics"
+    named = {key: work.files for key, work in found.items() if work is not None}
+    assert named == {
+        "02": (f"{base}/02-html-full/data/test-apple-data.csv",),
+        "27": (f"{base}/27-http-linkset-json-only/test-apple-data.csv",),
+        "28": (f"{base}/28-http-linkset-txt-only/test-apple-data.csv",),
+    }

@@ -24,7 +24,7 @@ psycopg = pytest.importorskip("psycopg")
 
 #: What says how far the indexes of a file go, and as of when it is a copy: a server has nothing of it.
 OF_FILES = {"moved", "part"}
-VIEWS = ("urls", "pages", *database.VIEWS)
+VIEWS = ("urls", "pages", "wishes", *database.VIEWS)
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,8 @@ def shared(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -
     web["a.test/"] = html(*names, "http://b.test/", "/gone", "/moved", "/not-there", title="a 'quoted' \u00e9 title")
     web["b.test/"] = html("http://a.test/3", "http://a.test/4", text="b")
     web["a.test/gone"] = html("/", text="soon gone")
+    web["a.test/robots.txt"] = Reply(b"User-agent: GPTBot\nDisallow: /1\n\nUser-agent: *\nAllow: /\n")
+    web["b.test/"] = html("http://a.test/3", "http://a.test/4", text="b", head='<meta name="robots" content="noai">')
     for name in names:
         web[f"a.test{name}"] = html("/", f"{name}/deeper", text=f"page {int(name[1:]) // 2}")
     options = {
@@ -51,6 +53,7 @@ def shared(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -
     crawl("http://a.test/", collection=folder, limit=40, **options)
     web["a.test/3"] = html("/new", text="another text")
     web["a.test/gone"] = Reply(b"", 404)
+    web["a.test/robots.txt"] = Reply(b"User-agent: CCBot\nDisallow: /2\n\nUser-agent: *\nAllow: /\n")
     crawl("http://a.test/", collection=folder, recrawl=True, full=True, **options)
     web.close()
     yield folder
@@ -96,7 +99,21 @@ def test_every_table_and_view_has_the_same_rows(both: tuple[apsw.Connection, aps
         if rows:
             filled.add(name)
             assert columns(server, name) == columns(file, name)
-    assert {"url", "page", "link", "content", "host", "visit", "round", "warc", "figure", "stat", "urls"} <= filled
+    assert {
+        "url",
+        "page",
+        "link",
+        "content",
+        "host",
+        "visit",
+        "round",
+        "warc",
+        "figure",
+        "stat",
+        "urls",
+        "wish",
+        "wish_set",
+    } <= filled
 
 
 QUESTIONS = [

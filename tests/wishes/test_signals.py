@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import turbohtml
 
+from lycosa.model import USES
 from lycosa.wishes.signals import Signal, read_page, read_robots, read_rsl, read_tdmrep, settle
-from lycosa.wishes.uses import USES
 
 URL = "https://sand.test/articles/7"
 ALL = dict.fromkeys(USES, False)

@@ -248,8 +248,9 @@ def query(
 ) -> None:
     """Ask the collection's database in SQL, its graph in Cypher, its records in XPath, or a thesaurus in SPARQL.
 
-    They can only be read. Views: pages, urls, links, hosts, records; stored.records and stored.record_versions have the
-    records with their history. After `lycosa analyse xml` also analysis.document and its kin.
+    They can only be read. Views: pages, urls, wishes, links, hosts, records; stored.records and
+    stored.record_versions have the records with their history. After `lycosa analyse xml` also analysis.document and
+    its kin.
     What is in them: docs/commands.md and docs/xml.md; `SELECT * FROM pages LIMIT 1` shows columns.
 
     \b

@@ -89,7 +89,7 @@ def _find_statement(cursor: apsw.Cursor, sql: str, values: Sequence[Value]) -> t
 def _names(connection: apsw.Connection, folder: Path) -> str:
     """What can stand after FROM."""
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-    names = f"Views: pages, urls, {', '.join(database.VIEWS)}; tables: {', '.join(name for (name,) in tables)}"
+    names = f"Views: pages, urls, wishes, {', '.join(database.VIEWS)}; tables: {', '.join(name for (name,) in tables)}"
     beside = "".join(_describe_attached(connection))
     return f"{names}; {beside}{_describe_analysis(folder / ANALYSIS)}."
 

@@ -51,6 +51,7 @@ Network = Annotated[str, TextType(form.check_network)]
 ExistingFile = Annotated[str, TextType(form.check_file)]
 Folder = Annotated[str, TextType(form.check_folder)]
 Identity = Annotated[str, TextType(form.check_identity)]
+UseName = Annotated[str, TextType(form.check_use)]
 User = Annotated[str, TextType(form.check_user)]
 Password = Annotated[str, TextType(form.check_password)]
 Cookie = Annotated[str, TextType(form.check_cookie)]
@@ -149,6 +150,12 @@ class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """honour rel=nofollow of single links"""
     noarchive: Literal["obey", "ignore"] = "ignore"
     """honour noarchive and noindex: read the page for its links, do not keep it"""
+    uses: tuple[UseName, ...] = ()
+    """what the texts are for: search, train, input, mining, archive; an address whose site forbids one of them is not
+    fetched, a page that forbids it itself is not kept; empty: what sites wish is only told"""
+    wish_files: Literal["auto", "always", "never"] = "auto"
+    """ask each host, before its first page, for what its robots.txt names as its licence, and with fetch.uses for
+    /.well-known/tdmrep.json too; always: for both; never: for neither"""
     crawl_delay_max_s: Seconds = 30.0
     """a longer Crawl-delay counts as this"""
     retry_after_max_s: Seconds = 600.0
@@ -175,6 +182,10 @@ class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """all links, or only those that lead to another host and those that the quarry vouches for"""
     sitemaps: bool = True
     """follow the sitemaps that robots.txt names"""
+    guess_sitemaps: bool = False
+    """ask the hosts of the seeds for /sitemap.xml where their robots.txt names no sitemap: one request more for each"""
+    markdown: bool = False
+    """ask for pages in Markdown (Accept: text/markdown), which some servers have beside HTML"""
     cookies: bool = False
     """keep the cookies that a host sets, for that host, during the crawl"""
     cookie_file: ExistingFile = ""

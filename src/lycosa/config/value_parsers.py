@@ -14,6 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from lycosa.model import USES
+
 #: Units of time in seconds, of size in bytes. MB is 10^6 and MiB 2^20, as the standard (IEC 80000-13) has it.
 TIME_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 SIZE_UNITS = {
@@ -122,6 +124,13 @@ def parse_connect_to(text: str) -> ConnectTo:
 
 def check_connect_to(text: str) -> str:
     parse_connect_to(text)
+    return text.strip()
+
+
+def check_use(text: str) -> str:
+    """One of the uses that sites speak of."""
+    if text.strip() not in USES:
+        raise Wrong(", ".join(USES[:-1]) + f" or {USES[-1]}")
     return text.strip()
 
 

@@ -370,6 +370,7 @@ def _store_now(mission: Mission, frontier: Frontier) -> list[str]:
     count = frontier.losses.requeue_reason("not-quarry") if mission.keep.what == "everything" else 0
     count += frontier.losses.requeue_reason("dropped-type") if not mission.keep.drop else 0
     count += frontier.losses.requeue_reason("noarchive") if mission.fetch.noarchive == "ignore" else 0
+    count += frontier.losses.requeue_reason("wishes") if not mission.fetch.uses else 0
     return [f"Of what was read and not stored, {counted(count, 'page', 'is')} fetched again."] if count else []
 
 

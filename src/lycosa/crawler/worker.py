@@ -153,6 +153,7 @@ class Worker:
             robots=self.robots_cache,
             quota=intake.quota,
             page_limit=self.page_limit.admit,
+            forbids=intake.wishes.judge_url if mission.fetch.uses else None,
             detailed=self.crawl_log.deep,
         )
         self.rendering = Rendering(

@@ -40,7 +40,7 @@ def conclude(why: Why) -> str:
         return _pending(why)
     if fate.state == "duplicate":
         return f"It was fetched; its content is that of {fate.duplicate_of or 'another page'}, stored once{but}."
-    if fate.reason == "noarchive":
+    if fate.reason == "noarchive" or (fate.reason == "wishes" and fate.http):
         return f"It was read for its links and not kept{but}."
     if fate.state == "rejected" and fate.reason in WALLS:
         return f"It was fetched, and is no page{but}. The next round asks again."
@@ -113,7 +113,7 @@ def _changed(why: Why) -> str:
     """A refusal that the settings of now would not repeat."""
     assert why.fate is not None
     refused = [ruling.rule for ruling in why.rules if ruling.ok is False and ruling.rule != "page-limit"]
-    if why.fate.reason in refused or why.fate.reason in ("noarchive", ""):
+    if why.fate.reason in refused or why.fate.reason in ("noarchive", "wishes", ""):
         return ""
     now = f"it would be refused for {refused[0]}" if refused else "it would be admitted"
     return f" By the settings as they are now {now}: the next crawl judges it again."

@@ -28,6 +28,8 @@ from lycosa.model import REQUISITE, State, Target, Verdict, WeightUpdate
 from lycosa.quarry import Quarry, overrides, parts_of, url_judge
 from lycosa.reasons import WALLS, explain
 from lycosa.text import Term, extract
+from lycosa.wishes.collected import CollectedWishes
+from lycosa.wishes.signals import forbid
 
 if TYPE_CHECKING:
     from lycosa.collection.collection import Collection
@@ -160,7 +162,7 @@ def _find_link(
 
 _TO_BE_FETCHED = (State.PENDING, State.WAITING)
 #: Refusals that come after the rules of an address have let it pass.
-_LATER = ("robots", "host-budget", "host-quota", "noarchive", "soft-404", "soft-error")
+_LATER = ("robots", "wishes", "host-budget", "host-quota", "noarchive", "soft-404", "soft-error")
 
 
 class Ruling(Struct):
@@ -221,9 +223,15 @@ class RulesAgain:
         self.delay_s, self.per_host = self._host_rules.delay_s(host), self._host_rules.per_host(host)
         self.robots_at, self.robots_status = 0.0, 0
         self._rules = Rules(mission, collection.seeds(), tallies=Tallies(self._tallies), url_judge=url_judge(quarry))
+        wishes = CollectedWishes(collection)
         self._robots = RecordedRobots(collection, mission, self._host_rules)
         self._fetch_rules = FetchRules[RecordedHost](
-            mission, self._rules, robots=self._robots, quota=None, page_limit=self._judge_page_limit
+            mission,
+            self._rules,
+            robots=self._robots,
+            quota=None,
+            page_limit=self._judge_page_limit,
+            forbids=(lambda url: forbid(wishes.of_site(url), mission.fetch.uses)) if mission.fetch.uses else None,
         )
 
     def judge(self, url: str, finding: Discovered) -> list[Ruling]:

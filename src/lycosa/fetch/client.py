@@ -230,7 +230,8 @@ class Client:
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
         self._multi.setopt(pycurl.M_MAXCONNECTS, _kept_connections(mission.fetch.connections))
-        self._headers = (f"Accept: {ACCEPT}", f"Accept-Encoding: {ENCODINGS}")
+        accept = f"text/markdown,{ACCEPT}" if mission.fetch.markdown else ACCEPT
+        self._headers = (f"Accept: {accept}", f"Accept-Encoding: {ENCODINGS}")
         keeps_cookies = mission.fetch.cookies or cookies or any(rule.login_url for rule in mission.hosts.values())
         self._share = share_cookies() if keeps_cookies else None
         self._cookies = cookies

@@ -75,7 +75,7 @@ class Summary(Struct):
 
 
 #: Rejections that a round looks at again; all others hold until the settings change.
-REOPENED_BY_ROUNDS = ("robots", "host-budget", "noarchive", "soft-404", "soft-error")
+REOPENED_BY_ROUNDS = ("robots", "wishes", "host-budget", "noarchive", "soft-404", "soft-error")
 #: In SQL: refused by the host itself (HTTP 403 and the like): not asked again in every round. 408 and 429 pass.
 REFUSALS = "http BETWEEN 400 AND 499 AND http NOT IN (408, 429)"
 #: A page that killed workers is left alone for good.

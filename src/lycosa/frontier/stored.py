@@ -22,8 +22,9 @@ from lycosa.frontier.contract import (
     explain,
     statuses_of,
 )
-from lycosa.model import IS_PAGE, REQUISITE, REQUISITE_SCORE, State, Target, VisitHistory
+from lycosa.model import IS_PAGE, REQUISITE, REQUISITE_SCORE, Outcome, State, Target, VisitHistory, WishSet
 
+WishRow = tuple[int, float, int, int | None]
 _HOPS = 20  # redirects followed to learn what became of a seed
 _MOVED = (State.MOVED, State.MOVED_FOR_GOOD)
 _FAILED = (State.GONE, State.FAILED, State.REJECTED, State.WAITING, *_MOVED)
@@ -41,6 +42,25 @@ def postgres_sql(text: str) -> str:
 
 #: The columns of a `UrlRow`.
 URL_ROW = "n, url, state, reason, depth, score, http, retries, due, seed, parent, redirect"
+
+
+def wish_rows(outcomes: Iterable[Outcome]) -> tuple[list[WishSet], list[WishRow], list[WishRow]]:
+    """What is said of the use of pages: the sets, each once; (row, time, site, own) where anything is, and where not.
+
+    The second ones matter only to pages of which something was said before.
+    """
+    sets: dict[int, WishSet] = {}
+    said: dict[int, WishRow] = {}
+    for outcome in outcomes:
+        if outcome.wishes is not None:
+            site, own = outcome.wishes
+            sets |= {each.key: each for each in (site, own) if each is not None and each.key}
+            said[outcome.row] = (outcome.row, outcome.at, site.key, None if own is None else own.key)
+    spoken: list[WishRow] = []
+    silent: list[WishRow] = []
+    for row in sorted(said.values()):
+        (spoken if row[2] or row[3] else silent).append(row)
+    return sorted(sets.values()), spoken, silent
 
 
 def read_target(columns: Any) -> Target:

@@ -16,6 +16,7 @@ import time
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa import urls
 from lycosa.archive import unstored_log
@@ -33,9 +34,10 @@ from lycosa.intake.link_follower import FETCHED, LinkFollower
 from lycosa.intake.logins import Logins
 from lycosa.intake.page_storage import RENDERED_TYPE, PageStorage, recall_unstored
 from lycosa.intake.revisits import RequestConditions, Revisits
+from lycosa.intake.wish_reader import WishReader
 from lycosa.judge.admission.fetch_rules import make_yield_quota
 from lycosa.judge.admission.rules import Rules
-from lycosa.model import NO_PAGES, REQUISITE, Answer, Link, Outcome, State, Target
+from lycosa.model import NO_PAGES, REQUISITE, Answer, Link, Outcome, RobotsRow, State, Target
 from lycosa.parse import Doc, read, requisites, walls
 from lycosa.parse.script_shell import is_script_shell
 from lycosa.politeness.crawl_log import CrawlLog
@@ -131,6 +133,7 @@ class BrowserChoice:
         return NO_BROWSER
 
 
+_SITEMAP, _SITEMAPS = "/sitemap.xml", frozenset({"sitemap", "sitemap-index"})
 _ENDED = (State.GONE, State.FAILED)
 _NOT_KEPT = frozenset({"noarchive", "noindex", "none"})
 
@@ -195,16 +198,39 @@ class AnswerIntake:
             probe_bytes=mission.limits.probe_bytes if guarded_quarry is not None else 0,
             asks_anew=follows_again,
         )
+        self.wishes = WishReader(mission, known)
+        self._seed_hosts = {*map(urls.host_of, mission.seeds), *rules.scope.hosts}
         self.robots_use = RobotsUse(
             round_started=revisits.started,
             store=self.storage.store_robots,
-            remember=self.batch.remember_robots,
+            remember=self._remember_file,
+            learn=self._learn_file,
+            files=self._files_of,
             follow=self.links.follow_sitemaps,
         )
         self._walls = walls.WallFinder()
         self.logins: Logins | None = None
         self._read_pdf = PdfProcess() if guarded_quarry is not None and guarded_quarry.reads_pdf else None
         self.cpu = {"parse": 0.0, "links": 0.0, "keep": 0.0}
+
+    def _files_of(self, origin: str, robots: bytes) -> list[str]:
+        """What an origin is asked for beside its robots.txt, before its first page."""
+        fetch, is_guessed = self._mission.fetch, False
+        if fetch.guess_sitemaps and fetch.sitemaps and self._mission.limits.depth != 0:
+            is_seeds = urls.host_of(f"{origin}/") in self._seed_hosts
+            is_guessed = is_seeds and b"sitemap:" not in robots.lower()
+        return [*self.wishes.files_of(origin, robots), *([f"{origin}{_SITEMAP}"] if is_guessed else [])]
+
+    def _learn_file(self, row: RobotsRow, origin: str) -> None:
+        """Take over what came for an origin; a sitemap where it was guessed is followed, and else forgotten."""
+        if not row.origin.endswith(_SITEMAP):
+            self.wishes.learn(row, origin)
+        elif 200 <= row.status < 300 and read(row.origin, {}, row.body[:TEXT_HEAD]).kind in _SITEMAPS:
+            self.links.follow_sitemaps(origin, (row.origin,))
+
+    def _remember_file(self, row: RobotsRow) -> None:
+        is_guess = row.origin.endswith(_SITEMAP)  # it is fetched as itself: only that it was asked for is kept
+        self.batch.remember_robots(replace(row, body=b"") if is_guess else row)
 
     def process(self, answer: Answer, rendered: RenderResult | None = None) -> Outcome | None:
         """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
@@ -250,6 +276,7 @@ class AnswerIntake:
                 self._link_scoring.end_answer(new=outcome.state != State.DUPLICATE)
         elif disposition.state == State.UNCHANGED:
             self.storage.store_unchanged(answer, outcome, profile="not-modified")
+            outcome.wishes = self.wishes.of_unchanged(target)
         elif self._has_ended(answer, outcome, location=disposition.location):
             disposition.state = State.WAITING
         elif answer.status and disposition.state != State.WAITING:
@@ -328,6 +355,7 @@ class AnswerIntake:
         if digest == target.digest and self.storage.store_unchanged(
             answer, outcome, profile="identical", rendered=bool(html)
         ):
+            outcome.wishes = self.wishes.of_unchanged(target)
             if self._follows_again:
                 body = html or read_content(answer, self._mission.limits)[0]
                 doc = self._read(answer, body, is_rendered=bool(html))
@@ -389,6 +417,9 @@ class AnswerIntake:
         if self._mission.fetch.noarchive == "obey" and not _NOT_KEPT.isdisjoint(doc.robots):
             outcome.state, outcome.reason = State.REJECTED, "noarchive"
             return
+        if (refusal := self.wishes.judge_page(answer, doc)) is not None and not doc.listed:
+            outcome.state, outcome.reason = State.REJECTED, refusal.reason
+            return
         self._store_page(answer, outcome, page, doc, kind=kind, rows=rows, known=known)
         if self._compares and not target.digest and (doc.links or doc.tree is None):
             found = islice(self.batch.discoveries, known, None)
@@ -416,6 +447,7 @@ class AnswerIntake:
         else:
             links = link_codec.pack(rows)
             self.storage.store_page(answer, outcome, doc, digest=page.digest, links=links, html=page.html, kind=kind)
+            outcome.wishes = self.wishes.of_page(answer, doc)
 
     def _follow_requisites(self, doc: Doc, target: Target) -> None:
         """Follow what a page, or a style sheet of it, needs to be shown."""

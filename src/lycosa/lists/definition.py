@@ -15,7 +15,7 @@ import apsw
 from msgspec import Struct
 
 from lycosa.frontier.sqlite import schema
-from lycosa.model import IS_PAGE, STATE_NAMES
+from lycosa.model import IS_PAGE, STATE_NAMES, USES
 
 #: Links from a seed that are told apart when URLs are counted; what is deeper counts as this.
 DEEPEST = 30
@@ -133,25 +133,35 @@ URLS = IndexedList(
     words={"state": STATES},
 )  # fmt: skip
 
+#: For each use what holds for a page: a refusal outweighs all permissions.
+_USE_FACETS = ", ".join(
+    f"CASE WHEN {schema.FORBIDDEN} & {1 << at} THEN 'no' WHEN {schema.ALLOWED} & {1 << at} THEN 'yes' ELSE '' END"
+    for at in range(len(USES))
+)
+
 PAGES = IndexedList(
     name="pages",
-    facets=("mime", "language", "kind", "status", "round"),
+    facets=("mime", "language", "kind", "status", "round", *USES),
     keys={"url": "TEXT", "size": "INTEGER", "fetched": "REAL", "title": "TEXT"},
     rows=f"""
+        WITH sets AS MATERIALIZED (SELECT * FROM wish_set)
         SELECT page.n, host.name, coalesce(page.mime, ''), coalesce(page.language, ''), coalesce(page.kind, ''),
-               page.status, page.round, {_ADDRESS}, coalesce(page.size, 0), coalesce(page.fetched_at, 0),
+               page.status, page.round, {_USE_FACETS}, {_ADDRESS}, coalesce(page.size, 0), coalesce(page.fetched_at, 0),
                substr(coalesce(page.title, ''), 1, 200)
-        FROM page JOIN url USING (n) JOIN host USING (host)
+        FROM page JOIN url USING (n) JOIN host USING (host) LEFT JOIN wish USING (n)
+             LEFT JOIN sets AS site ON site.key = wish.site LEFT JOIN sets AS own ON own.key = wish.own
         WHERE page.n BETWEEN ? AND ? AND {IS_PAGE} AND {schema.NEWEST_COPY}""",
     span="SELECT min(n), max(n) FROM page",
     checksum="""
-        SELECT count(*), total((n % 1021 + 1) * (round * 31 + size)), total(fetched_at), total(length(title))
-        FROM page WHERE n BETWEEN ? AND ?""",
+        SELECT count(*), total((n % 1021 + 1) * (round * 31 + size)), total(fetched_at), total(length(title)),
+               (SELECT total(at + (n % 1021 + 1) * (site % 8191 + coalesce(own, 0) % 8179))
+                FROM wish WHERE wish.n BETWEEN ?1 AND ?2)
+        FROM page WHERE n BETWEEN ?1 AND ?2""",
     view="pages",
     number="n",
     columns=(
         "url", "title", "host", "mime", "size", "language", "kind", "status", "charset", "fetched", "last_modified",
-        "server_date", "digest", "warc", "offset", "length", "round", "rendered",
+        "server_date", "digest", "warc", "offset", "length", "round", "rendered", "forbids",
     ),
     shown=("title", "url", "mime", "size", "language", "fetched"),
     stride=50_000,

@@ -56,7 +56,7 @@ CREATE INDEX host_edge_target ON host_edge (target);
 {"".join(_tables(one) for one in LISTS.values())}
 """
 #: Its version is raised when a table or a definition changes.
-INDEX = Derived(name="serve.db", version=3, tables=_TABLES)
+INDEX = Derived(name="serve.db", version=4, tables=_TABLES)
 
 
 class ListIndex:

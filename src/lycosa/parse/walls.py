@@ -23,7 +23,9 @@ from lycosa.parse.doc import Doc
 #: Codes of challenges begin so; the vendor follows, or the kind of challenge.
 CHALLENGE = "challenge:"
 SOFT_404, SOFT_ERROR, LOGIN, CONSENT = "soft-404", "soft-error", "login", "consent"
-ERRORS = (SOFT_404, SOFT_ERROR)
+#: The file by which a site proves to search engines that it is its own (IndexNow): it holds its name.
+KEY_FILE = "key-file"
+ERRORS = (SOFT_404, SOFT_ERROR, KEY_FILE)
 #: Statuses, beside those of a page, with which walls come.
 STATUSES = frozenset({401, 403, 405, 406, 412, 418, 429, 503})
 
@@ -86,7 +88,7 @@ class WallFinder:
             return f"{CHALLENGE}aws-waf"
         tree = doc.tree
         if tree is None or len(doc.body) > _BYTES:
-            return ""
+            return KEY_FILE if doc.kind == "text" and _is_key(doc) else ""
         is_small = len(doc.links) <= _LINKS
         if not is_small and not any(map(_judge_part, _parts(doc.title))):  # errors have all the links of their site
             return ""
@@ -123,6 +125,11 @@ class WallFinder:
             self._forms.clear()
         names = " ".join(sorted(e.attr("name") or "" for e in form.select("input")))
         return self._forms.setdefault((parts.netloc, f"{doc.title}\n{names}"), parts.path) != parts.path
+
+
+def _is_key(doc: Doc) -> bool:
+    name = urlsplit(doc.url).path.rpartition("/")[2].removesuffix(".txt")
+    return 8 <= len(name) <= 128 and doc.body.strip() == name.encode()
 
 
 def _is_suspect(head: str) -> bool:

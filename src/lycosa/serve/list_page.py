@@ -35,6 +35,8 @@ LABELS = {
     "modified": mark("Last-Modified"), "etag": mark("ETag"), "interval_h": mark("Hours between visits"),
     "data": mark("Data"), "mission": mark("Mission"), "quarry": mark("Quarry"), "version": mark("Version of the rules"),
     "id": mark("Number"), "pages": mark("Pages"), "errors": mark("Errors in a row"),
+    "search": mark("Use: search"), "train": mark("Use: training"), "input": mark("Use: input for AI"),
+    "mining": mark("Use: mining"), "archive": mark("Use: archiving"), "forbids": mark("Forbids"),
     "delay": mark("Back-off in seconds"), "next": mark("Not before"), "condition": mark("Condition"),
 }  # fmt: skip
 TITLES = {"pages": mark("Pages"), "urls": mark("Addresses"), "hosts": mark("Hosts"), "records": mark("Records")}

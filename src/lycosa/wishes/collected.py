@@ -2,29 +2,9 @@
 
 from __future__ import annotations
 
-from lycosa import urls
 from lycosa.collection.collection import Collection, Page
-from lycosa.wishes.signals import Signal, find_rsl_addresses, read_page, read_robots, read_rsl, read_tdmrep
-
-_KEPT = 10_000  # sites whose files are remembered
-
-
-class _SiteFiles:
-    """The files of one origin that speak of use; an empty one: the collection does not hold it."""
-
-    def __init__(self, collection: Collection, origin: str) -> None:
-        row = next(collection.rows("SELECT status, body FROM robots WHERE origin = ?", [origin]), None)
-        self.robots = bytes(row[1] or b"") if row is not None and row[0] == 200 else b""
-        # Addresses are written without the port that is usual.
-        root = urls.normalise(f"{origin}/") or f"{origin}/"
-        self.tdmrep = _read_body(collection, f"{root}.well-known/tdmrep.json")
-        named = [urls.normalise(address, root) for address in find_rsl_addresses(self.robots)[:5]]
-        self.licences = [body for address in named if address and (body := _read_body(collection, address))]
-
-
-def _read_body(collection: Collection, url: str) -> bytes:
-    page = collection.page(url)
-    return page.body if page is not None and page.status == 200 else b""
+from lycosa.wishes.signals import Signal, read_page
+from lycosa.wishes.sites import SiteWishes
 
 
 class CollectedWishes:
@@ -33,19 +13,20 @@ class CollectedWishes:
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
         self._agent = collection.mission.agent.name
-        self._sites: dict[str, _SiteFiles] = {}
+        self._sites = SiteWishes(self._find, agent=self._agent)
+
+    def _find(self, key: str) -> bytes:
+        """A robots.txt by its origin, or a file of the site by its address, fetched for this or as a page."""
+        rows = self._collection.rows("SELECT status, body FROM robots WHERE origin = ?", [key])
+        row = next(rows, None)
+        if row is not None:
+            return bytes(row[1] or b"") if 200 <= row[0] < 300 else b""
+        page = self._collection.page(key) if key.count("/") > 2 else None
+        return page.body if page is not None and page.status == 200 else b""
 
     def of_site(self, url: str) -> list[Signal]:
         """What the files of a site say of one address."""
-        origin = urls.origin_of(url)
-        site = self._sites.get(origin)
-        if site is None:
-            if len(self._sites) > _KEPT:
-                self._sites.clear()
-            site = self._sites[origin] = _SiteFiles(self._collection, origin)
-        signals = read_robots(site.robots, url=url, agent=self._agent) if site.robots else []
-        signals += read_tdmrep(site.tdmrep, url=url) if site.tdmrep else []
-        return signals + [signal for body in site.licences for signal in read_rsl(body, url=url)]
+        return self._sites.of(url)
 
     def of_page(self, page: Page, *, markup: bool = True) -> list[Signal]:
         """All signals on a page; without `markup`, which may be hostile, those of its header and its site."""

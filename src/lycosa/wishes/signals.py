@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,9 +18,9 @@ from msgspec import Struct
 from turbohtml import Document
 
 from lycosa.fetch.robots import Robots
+from lycosa.model import Use, Verdict
 from lycosa.parse.doc import parse_robots_header
 from lycosa.parse.link_lists import parse_link_header
-from lycosa.wishes.uses import Use
 
 _WORDS: dict[str, dict[str, list[Use]]] = tomllib.loads((Path(__file__).parent / "words.toml").read_text("utf-8"))
 _RESERVED: tuple[Use, ...] = ("mining", "train")
@@ -32,8 +32,16 @@ _LINE = re.compile(
     r"\s*(user-agent|allow|disallow|content-usage|content-signal|license)\s*:\s*([^#\r\n]*)", re.IGNORECASE
 )
 _RSL_TYPE = "application/rsl+xml"
+#: What a robots.txt has that speaks of use.
+_SPEAKS = re.compile("|".join(map(re.escape, ("content-", *_WORDS["agents"]))).encode(), re.IGNORECASE)
 _FREE = frozenset({"", "free", "attribution"})
 _LONGEST = 200
+_FIELDS = frozenset({"content-usage", "content-signal", "tdm-reservation", "x-robots-tag"})
+_DIRECTIVES = frozenset(_WORDS["robots"])
+_SAYING = (
+    "meta[name='tdm-reservation' i], meta[name='content-usage' i], meta[name='content-signal' i],"
+    f" link[rel~=license i], a[rel~=license i], script[type='{_RSL_TYPE}' i]"
+)
 
 
 class Signal(Struct, frozen=True):
@@ -51,6 +59,14 @@ def settle(signals: Iterable[Signal]) -> dict[Use, bool]:
     for signal in signals:
         found[signal.use] = found.get(signal.use, True) and signal.allowed
     return found
+
+
+def forbid(signals: Iterable[Signal], uses: Sequence[str]) -> Verdict | None:
+    """The refusal of the first signal that forbids one of these uses: the strictest holds."""
+    for signal in signals:
+        if not signal.allowed and signal.use in uses:
+            return Verdict(False, "wishes", f"{signal.place} forbids {signal.use} ({signal.words}); fetch.uses has it")
+    return None
 
 
 def _make(uses: Iterable[Use], allowed: bool, place: str, words: str) -> Iterator[Signal]:
@@ -72,6 +88,16 @@ def read_page(headers: Mapping[str, str], tree: Document | None, *, url: str, ag
     if tree is not None:
         signals += _read_markup(tree, url=url, agent=agent)
     return signals
+
+
+def speaks_of_use(headers: Mapping[str, str], tree: Document | None, directives: Set[str]) -> bool:
+    """Whether an answer may say anything; `directives`: those for robots, of its header and its markup."""
+    return (
+        not _FIELDS.isdisjoint(headers)
+        or not _DIRECTIVES.isdisjoint(directives)
+        or (tree is not None and tree.select_one(_SAYING) is not None)
+        or "license" in headers.get("link", "").lower()
+    )
 
 
 def _read_headers(headers: Mapping[str, str], *, agent: str) -> Iterator[Signal]:
@@ -122,27 +148,45 @@ def _read_licence(address: str, place: str) -> Iterator[Signal]:
             yield from _make(("train",), True, place, address)
 
 
+class RobotsWishes:
+    """What a robots.txt says of the uses of the addresses of its site."""
+
+    def __init__(self, body: bytes, *, agent: str = "lycosa") -> None:
+        text = body.decode("utf-8", "replace") if _SPEAKS.search(body) else ""
+        own, general = _read_groups(text, agent.lower())
+        self._rules: list[tuple[str, list[str]]] = []
+        for key in ("content-usage", "content-signal"):
+            lines = [value for name, value in own if name == key] or [value for name, value in general if name == key]
+            if lines:
+                self._rules.append((key, lines))
+        lowered = text.lower()
+        self._agents = {name: uses for name, uses in _WORDS["agents"].items() if _names_group(lowered, name)}
+        self._robots = Robots.parse(body) if self._agents else None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it says nothing of any use."""
+        return not self._rules and not self._agents
+
+    def of(self, url: str) -> list[Signal]:
+        """What it says of one address."""
+        path = urlsplit(url).path or "/"
+        signals: list[Signal] = []
+        for key, lines in self._rules:
+            best = max((_reach(value, path) for value in lines), default=-1)
+            for value in lines:
+                if best >= 0 and _reach(value, path) == best:
+                    rules = value.partition(" ")[2] if value.startswith("/") else value
+                    signals += _read_members(rules, key.replace("-", "_"), f"robots.txt {key.title()}")
+        for name, uses in self._agents.items():
+            if self._robots is not None and not self._robots.allows(url, name):
+                signals += _make(uses, False, f"robots.txt User-agent: {name}", "Disallow")
+        return signals
+
+
 def read_robots(body: bytes, *, url: str, agent: str = "lycosa") -> list[Signal]:
     """What a robots.txt says of the uses of one address."""
-    text = body.decode("utf-8", "replace")
-    own, general = _read_groups(text, agent.lower())
-    path = urlsplit(url).path or "/"
-    signals: list[Signal] = []
-    for key in ("content-usage", "content-signal"):
-        lines = [value for name, value in own if name == key] or [value for name, value in general if name == key]
-        best = max((_reach(value, path) for value in lines), default=-1)
-        for value in lines:
-            if best >= 0 and _reach(value, path) == best:
-                rules = value.partition(" ")[2] if value.startswith("/") else value
-                signals += _read_members(rules, key.replace("-", "_"), f"robots.txt {key.title()}")
-    lowered = text.lower()
-    robots: Robots | None = None
-    for name, uses in _WORDS["agents"].items():
-        if name in lowered and _names_group(lowered, name):
-            robots = robots or Robots.parse(body)
-            if not robots.allows(url, name):
-                signals += _make(uses, False, f"robots.txt User-agent: {name}", "Disallow")
-    return signals
+    return RobotsWishes(body, agent=agent).of(url)
 
 
 def _read_groups(text: str, agent: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -178,7 +222,8 @@ def _to_regex(pattern: str) -> str:
 
 
 def _names_group(lowered: str, name: str) -> bool:
-    return re.search(rf"^\s*user-?agent\s*:\s*{re.escape(name)}\s*(?:#|$)", lowered, re.MULTILINE) is not None
+    line = rf"^\s*user-?agent\s*:\s*{re.escape(name)}\s*(?:#|$)"
+    return name in lowered and re.search(line, lowered, re.MULTILINE) is not None
 
 
 def find_rsl_addresses(body: bytes) -> list[str]:

@@ -21,6 +21,7 @@ from lycosa.frontier.postgres.changes import TOUCH_IF_THERE
 from lycosa.frontier.postgres.connection import PostgresConnection, ShardedCounts
 from lycosa.frontier.postgres.leases import RowNumbers
 from lycosa.frontier.postgres.schema import part_of_row
+from lycosa.frontier.stored import wish_rows
 from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, State, VisitHistory
 
 _STAGED = """
@@ -101,6 +102,16 @@ ON CONFLICT (part, n, round) DO UPDATE SET fetched_at = excluded.fetched_at, sta
 _LINKS = """
 INSERT INTO link SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::int[], %s::bytea[])
 ON CONFLICT (part, n, round) DO UPDATE SET links = excluded.links"""
+_WISH_SETS = """
+INSERT INTO wish_set SELECT * FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::text[]) ORDER BY 1
+ON CONFLICT (key) DO NOTHING"""
+_GIVEN_WISHES = "unnest(%s::smallint[], %s::bigint[], %s::float8[], %s::bigint[], %s::bigint[])"
+_WISHES = f"""
+INSERT INTO wish SELECT * FROM {_GIVEN_WISHES}
+ON CONFLICT (part, n) DO UPDATE SET at = excluded.at, site = excluded.site, own = coalesce(excluded.own, wish.own)"""
+_NO_WISHES = f"""
+UPDATE wish SET at = new.at, site = new.site, own = coalesce(new.own, wish.own)
+FROM {_GIVEN_WISHES} AS new (part, n, at, site, own) WHERE wish.part = new.part AND wish.n = new.n"""
 _VISITS = """
 INSERT INTO visit SELECT * FROM unnest(
     %s::smallint[], %s::int[], %s::bigint[], %s::text[], %s::float8[], %s::int[], %s::text[], %s::bigint[],
@@ -316,6 +327,7 @@ class PostgresBatch(BatchDecisions):
         if self._outcomes:
             connection.send(_OUTCOMES, _columns([self._outcomes[n] for n in sorted(self._outcomes)]))
         self._write_pages(outcomes)
+        self._write_wishes(outcomes)
         self._count_outcomes()
         if self._events:
             connection.send(_VISITS, _columns(self._visit_rows()))
@@ -378,6 +390,14 @@ class PostgresBatch(BatchDecisions):
             self._connection.send(_PAGES, _columns([pages[n] for n in sorted(pages)]))
         if links:
             self._connection.send(_LINKS, _columns([links[n] for n in sorted(links)]))
+
+    def _write_wishes(self, outcomes: list[Outcome]) -> None:
+        sets, said, silent = wish_rows(outcomes)
+        if sets:
+            self._connection.send(_WISH_SETS, _columns(sets))
+        for statement, rows in ((_WISHES, said), (_NO_WISHES, silent)):
+            if rows:
+                self._connection.send(statement, _columns([(part_of_row(row[0]), *row) for row in rows]))
 
     def _write_hosts(self, hosts: list[HostRow]) -> None:
         number = self._connection.round

@@ -16,7 +16,7 @@ from lycosa.errors import CollectionError
 from lycosa.frontier.partitions import PARTITIONS
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
-VERSION = 3
+VERSION = 4
 NUMBER_BITS = 44
 NUMBERS = (1 << NUMBER_BITS) - 1
 #: Row numbers that a worker takes at once.
@@ -34,6 +34,11 @@ CREATE TABLE machine (
 #: A host lies in one partition. Who takes the two for independent expects a row where a host has thousands, and reads
 #: and sorts them all instead of the best ones by `url_pending`.
 _STATISTICS = "CREATE STATISTICS IF NOT EXISTS url_hosts (dependencies) ON part, host FROM url;"
+_WISHES = """
+-- What is said of the use of pages, as of their last visit: by the files of the site, and by the page itself.
+CREATE TABLE IF NOT EXISTS wish_set (key bigint PRIMARY KEY, forbids int, allows int, signals text);
+CREATE TABLE IF NOT EXISTS wish (part smallint, n bigint, at float8, site bigint, own bigint, PRIMARY KEY (part, n));
+"""
 _TABLES = f"""
 CREATE TABLE meta (key text PRIMARY KEY, value text);
 CREATE TABLE holder (
@@ -107,7 +112,7 @@ CREATE TABLE extracted (
     PRIMARY KEY (n, round, quarry)
 );
 CREATE TABLE lastmod (part smallint, n bigint, modified float8, PRIMARY KEY (part, n));
-{_MACHINE}{_STATISTICS}"""
+{_WISHES}{_MACHINE}{_STATISTICS}"""
 
 _COLLECTIONS = """
 SELECT schemaname FROM pg_tables WHERE tablename IN ('meta', 'lease', 'url') GROUP BY 1 HAVING count(*) = 3
@@ -116,7 +121,7 @@ ORDER BY 1 LIMIT 20"""
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 #: What brings a collection of each version to the next one.
-_UPGRADES: dict[int, str] = {1: _MACHINE, 2: f"{_STATISTICS} ANALYZE url"}
+_UPGRADES: dict[int, str] = {1: _MACHINE, 2: f"{_STATISTICS} ANALYZE url", 3: _WISHES}
 
 
 def part_of_row(n: int) -> int:

@@ -57,7 +57,7 @@ _EXPRESSIONS = {
 }
 _BOOLS = {("url", "seed"), ("seed", "given"), ("page", "rendered"), ("round", "everything")}
 #: Tables whose keys begin with the partition and the row number; those with row numbers and without partitions.
-_PARTED = frozenset({"url", "page", "link", "lastmod", "lowered", "visit"})
+_PARTED = frozenset({"url", "page", "link", "lastmod", "lowered", "visit", "wish"})
 _NUMBERED = frozenset({"seed", "strike", "record", "extracted"})
 _HEAVY = frozenset({("link", "links"), ("robots", "body")})
 #: What the server finds by an index, beside row numbers; the first columns of its keys.
@@ -73,6 +73,7 @@ _INDEXED = {
     "round": ("round",),
     "meta": ("key",),
     "visit": ("round",),
+    "wish_set": ("key",),
 }
 
 

@@ -79,6 +79,8 @@ _TABLES = (
         key="n",
     ),
     _table("lastmod", "n:int8 modified:float8", key="n"),
+    _table("wish_set", "key:int8 forbids:int4 allows:int4 signals:text"),
+    _table("wish", "n:int8 at:float8 site:int8 own:int8", key="n"),
     _table("round", "round:int4 at:float8 started:float8 ended:float8 why:text everything:bool"),
     _table("record", "n:int8 round:int4 quarry:text mission:text kind:text json:text"),
     _table(

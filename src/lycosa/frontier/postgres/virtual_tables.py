@@ -50,7 +50,7 @@ _NULLS = {
 }
 
 #: Tables with one row for each key.
-_ONE_ROW = frozenset({"url", "host", "lastmod"})
+_ONE_ROW = frozenset({"url", "host", "lastmod", "wish"})
 #: A window of row numbers begins with so many, and never spans more than this share of the table.
 _WINDOW, _WINDOW_MAX = 256, 65_536
 _WANTED_ROWS, _WANTED_BYTES = 2_000, 4 << 20
@@ -184,7 +184,7 @@ class VirtualTable:
         table, count = self.table, float(self.tables.estimate(self.table.name))
         equal = {table.columns[one.column].name: one for one in conditions if one.operator == _EQ}
         if self._by_number(equal):
-            return "number", _LOOKUP_COST, 1.0 if table.name in ("url", "content", "lastmod") else 2.0
+            return "number", _LOOKUP_COST, 1.0 if table.name in ("url", "content", "lastmod", "wish") else 2.0
         for names, way, cost in _ROW_KEYS.get(table.name, ()):
             if names <= equal.keys():
                 return way, cost, 1.0

@@ -15,6 +15,7 @@ from lycosa.frontier.contract import BARRED
 from lycosa.frontier.partitions import host_key, part_of
 from lycosa.frontier.sqlite.connection import Connection
 from lycosa.frontier.sqlite.counters import Counts, Depths
+from lycosa.frontier.stored import wish_rows
 from lycosa.model import Batch, Discovery, HostRow, LastmodHint, Outcome, PageRow, VisitHistory
 
 _INSERT = """
@@ -50,6 +51,11 @@ _EVENTS = "SELECT event FROM visit WHERE round = ? AND n IN carray(?)"
 _VISIT = "INSERT OR REPLACE INTO visit VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _PAGE = "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _LINK = "INSERT OR REPLACE INTO link (key, links) VALUES (? << 20 | ?, ?)"
+_WISH_SETS = "INSERT OR IGNORE INTO wish_set VALUES (?, ?, ?, ?)"
+_WISHES = """
+INSERT INTO wish VALUES (?, ?, ?, ?)
+ON CONFLICT (n) DO UPDATE SET at = excluded.at, site = excluded.site, own = coalesce(excluded.own, own)"""
+_NO_WISHES = "UPDATE wish SET at = ?2, site = ?3, own = coalesce(?4, own) WHERE n = ?1"
 _HOST = """
 INSERT INTO host (host, name, next_at, delay_s, visited, errors, round) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at, delay_s = excluded.delay_s, visited = excluded.visited,
@@ -260,6 +266,7 @@ class BatchTransaction(BatchDecisions):
         ]
         if read:
             self._db.executemany(_LINK, sorted(row for row in read if row[0] in before))
+        self._write_wishes([outcome for outcome in outcomes if outcome.row in before])
         self._count_outcomes()
         if self._events:
             visits = (
@@ -325,6 +332,12 @@ class BatchTransaction(BatchDecisions):
             ((n, round_number, *page.columns) for n, page in pages),
         )
         self._db.executemany(_LINK, ((n, round_number, page.links) for n, page in pages if page.links))
+
+    def _write_wishes(self, outcomes: list[Outcome]) -> None:
+        sets, said, silent = wish_rows(outcomes)
+        for sql, rows in ((_WISH_SETS, sets), (_WISHES, said), (_NO_WISHES, silent)):
+            if rows:
+                self._db.executemany(sql, rows)
 
     def _write_hosts(self, hosts: list[HostRow]) -> None:
         number = self._connection.round

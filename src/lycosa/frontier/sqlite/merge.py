@@ -35,6 +35,7 @@ TABLES = {
     "content": "own", "holder": "own", "moved": "own", "inbox": "keep", "lowered": "map", "robots": "own",
     "tally": "own", "seed": "own", "warc": "own", "strike": "map", "record": "own", "stat": "own", "figure": "own",
     "round": "own", "visit": "own", "lastmod": "map", "extracted": "own", "guest": "own", "lesson": "keep",
+    "wish": "own", "wish_set": "own",
 }  # fmt: skip
 
 #: Columns on how a URL was found, and on its newest copy; the others are on its outcome and go with the better one.
@@ -347,6 +348,11 @@ class _Merger:
         self._run("""
             INSERT INTO tally SELECT * FROM other.tally WHERE true
             ON CONFLICT DO UPDATE SET count = max(count, excluded.count)""")
+        self._run("INSERT OR IGNORE INTO wish_set SELECT key, forbids, allows, signals FROM other.wish_set")
+        self._run(f"""
+            INSERT INTO wish SELECT {self._mapped("o.n")}, at, site, own FROM other.wish AS o WHERE true
+            ON CONFLICT DO UPDATE SET at = excluded.at, site = excluded.site, own = excluded.own
+            WHERE excluded.at > wish.at""")
         columns = ", ".join(self._columns("warc", but=("name",)))
         self._run(f"""
             INSERT OR IGNORE INTO warc (name, {columns})

@@ -15,10 +15,10 @@ from lycosa.disk import make_fault, sync_folder
 from lycosa.errors import CollectionError, Damaged
 from lycosa.frontier.partitions import PART_SQL, PARTITIONS
 from lycosa.frontier.sqlite.errors import CURE, translate
-from lycosa.model import IS_PAGE, STATE_NAMES
+from lycosa.model import IS_PAGE, STATE_NAMES, USES
 
 #: Raised when a table changes; a database of a higher one is refused, one of a lower one is brought up to it.
-VERSION = 9
+VERSION = 10
 
 #: Marks the file as ours (SQLite's application_id): "LYCO".
 APPLICATION = 0x4C59434F
@@ -50,6 +50,20 @@ _LINK_TABLE = """CREATE TABLE link (
 #: The newest links of a page; bind its row number.
 NEWEST_LINKS = "SELECT links FROM link WHERE key BETWEEN ?1 << 20 AND (?1 << 20) + 1048575 ORDER BY key DESC LIMIT 1"
 
+#: What is said of the use of pages, as of their last visit: by the files of the site (`site`) and by the page (`own`).
+#: Many pages share one set of signals; its uses are bits in the order of `USES`.
+_WISH_TABLES = """
+CREATE TABLE wish_set (key INTEGER PRIMARY KEY, forbids INTEGER, allows INTEGER, signals TEXT);
+CREATE TABLE wish (n INTEGER PRIMARY KEY, at REAL, site INTEGER, own INTEGER);
+"""
+#: After FROM: the wishes about a page, in which `site` and `own` are sets that may be null.
+WISHES_OF_PAGE = (
+    "wish LEFT JOIN wish_set AS site ON site.key = wish.site LEFT JOIN wish_set AS own ON own.key = wish.own"
+)
+FORBIDDEN = "(coalesce(site.forbids, 0) | coalesce(own.forbids, 0))"
+ALLOWED = "(coalesce(site.allows, 0) | coalesce(own.allows, 0))"
+_NAMES_OF_BITS = " || ".join(f"iif({FORBIDDEN} & {1 << at}, '{use} ', '')" for at, use in enumerate(USES))
+
 #: Which rows of `page` are the newest of their pages; and which were so after a round, of pages that were there then.
 NEWEST_COPY = "page.round = (SELECT max(round) FROM page AS later WHERE later.n = page.n)"
 COPY_AFTER = """
@@ -63,7 +77,7 @@ PAGES = f"""
     SELECT page.n, url.url, host.name AS host, datetime(page.fetched_at, 'unixepoch') AS fetched, page.status,
            page.mime, page.charset, page.title, page.language, page.kind, page.size, lower(hex(page.digest)) AS digest,
            page.last_modified, page.server_date, page.warc, page.offset, page.length, page.round,
-           page.rendered
+           page.rendered, (SELECT rtrim({_NAMES_OF_BITS}) FROM {WISHES_OF_PAGE} WHERE wish.n = page.n) AS forbids
     FROM page JOIN url USING (n) JOIN host USING (host)
     WHERE {IS_PAGE} AND {{}}"""
 
@@ -99,6 +113,14 @@ CREATE VIEW urls AS
 -- The newest copy of each page.
 DROP VIEW IF EXISTS pages;
 CREATE VIEW pages AS {PAGES.format(NEWEST_COPY)};
+-- Each signal about the use of a page.
+DROP VIEW IF EXISTS wishes;
+CREATE VIEW wishes AS
+    SELECT url.url, signal.value ->> 'use' AS use, signal.value ->> 'allowed' AS allowed,
+           signal.value ->> 'place' AS place, signal.value ->> 'words' AS words,
+           datetime(wish.at, 'unixepoch') AS at, host.name AS host, wish.n
+    FROM wish JOIN url USING (n) JOIN host USING (host) JOIN wish_set ON wish_set.key IN (wish.site, wish.own),
+         json_each(wish_set.signals) AS signal;
 """
 
 #: What a policy has learned, two numbers by a key of its own; `stamp` grows with each commit that has lessons.
@@ -180,7 +202,7 @@ CREATE TABLE warc (
 ) WITHOUT ROWID;
 CREATE TABLE strike (n INTEGER PRIMARY KEY, count INTEGER);
 {_RECORD_TABLES}
-{_LESSON_TABLE}
+{_LESSON_TABLE}{_WISH_TABLES}
 
 -- Counted as it happens, because counting ten million rows takes seconds.
 CREATE TABLE stat (state INTEGER, reason TEXT, count INTEGER, PRIMARY KEY (state, reason)) WITHOUT ROWID;
@@ -223,6 +245,7 @@ ALTER TABLE host ADD COLUMN wrong INTEGER NOT NULL DEFAULT 0;""",
     6: f"DROP TABLE record;{_RECORD_TABLES}",  # nothing wrote to the old one
     7: f"ALTER TABLE url ADD COLUMN lore BLOB DEFAULT x'';{_LESSON_TABLE}",
     8: VIEWS,
+    9: f"{_WISH_TABLES}{VIEWS}",
 }
 
 

@@ -189,6 +189,8 @@ class RobotsSource(Protocol[HostIn]):
 
 #: Whether the page limit admits one more target; a crawl takes a permit by asking.
 PageLimitRule = Callable[[Target], Verdict]
+#: Why what sites wish forbids a URL; None: it does not.
+WishRule = Callable[[str], Verdict | None]
 
 
 class FetchRules(Generic[Host]):
@@ -202,9 +204,11 @@ class FetchRules(Generic[Host]):
         robots: RobotsSource[Host],
         quota: YieldQuota | None,
         page_limit: PageLimitRule,
+        forbids: WishRule | None = None,
         detailed: bool = True,
     ) -> None:
         """`detailed`: refusals say which line of a robots.txt forbids a URL."""
+        self._forbids = forbids
         self._detailed = detailed
         self._robots = robots
         self._rules = rules
@@ -228,6 +232,8 @@ class FetchRules(Generic[Host]):
             return self._judge_robots(url, robots) if self._detailed else _ROBOTS
         if target.via == REQUISITE:
             return OK
+        if self._forbids is not None and target.via != "sitemap" and (refusal := self._forbids(url)) is not None:
+            return refusal
         if not (target.seed or target.digest or target.via == "sitemap"):
             verdict = self._rules.repetition.judge(url, target.host)
             if not verdict.ok:
@@ -243,6 +249,7 @@ class FetchRules(Generic[Host]):
         robots = self._robots.rules_for(host, target)
         return [
             ("robots", None if robots is None else self._judge_robots(target.url, robots)),
+            ("wishes", self._forbids(target.url) if self._forbids is not None else None),
             (HOST_BUDGET, self._judge_budget(host)),
             (PAGE_LIMIT, self._page_limit(target)),
         ]

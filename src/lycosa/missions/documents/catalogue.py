@@ -30,6 +30,7 @@ from lycosa.missions.documents.evidence.fusion import Fusion
 from lycosa.missions.documents.evidence.site_graph import SiteDocument, build_graph
 from lycosa.missions.documents.formats import format_by_mime
 from lycosa.missions.documents.model import DocumentDescription, DocumentFacts, Finding, KnownPerson, text_of
+from lycosa.missions.documents.repositories import HarvestSource, find_repositories
 from lycosa.missions.documents.settings import DocumentSettings
 
 _TABLES = """
@@ -42,6 +43,7 @@ CREATE TABLE authorship (
     document INTEGER, position INTEGER, person INTEGER, PRIMARY KEY (document, position)
 ) WITHOUT ROWID;
 CREATE INDEX authorship_person ON authorship (person);
+CREATE TABLE repository (base TEXT, pages INTEGER, records INTEGER);
 """
 #: What was gathered and could not be read: it is no record.
 _SET_ASIDE = """
@@ -50,7 +52,7 @@ FROM extracted JOIN pages USING (n, round)
 WHERE quarry = 'documents' AND outcome <> 'done' AND outcome NOT IN ('strike', 'due') ORDER BY n"""
 CATALOGUE = Derived(
     name="documents.db",
-    version=3,  # of the tables and of the rules of fusion
+    version=4,  # of the tables and of the rules of fusion
     tables=_TABLES,
     make="lycosa.missions.documents.catalogue:make_catalogue",
     depends_on="lycosa.missions.documents.catalogue:state_of",
@@ -92,6 +94,10 @@ class Catalogue:
     def count(self, *, unwanted: bool = False) -> int:
         """How many documents there are."""
         return int(self._database.execute(f"SELECT count(*) FROM document {'' if unwanted else 'WHERE wanted'}").get)
+
+    def repositories(self) -> list[HarvestSource]:
+        """Where records can be had by OAI-PMH."""
+        return [HarvestSource(*row) for row in self._database.execute("SELECT base, pages, records FROM repository")]
 
     def people(self) -> Iterator[KnownPerson]:
         """Every author of a document, by their numbers."""
@@ -171,6 +177,9 @@ def make_catalogue(collection: Collection, database: apsw.Connection) -> None:
                 database.execute(
                     "INSERT INTO person VALUES (?, ?, ?)", (person.number, person.name, _encode(person).decode())
                 )
+    for repository in find_repositories(collection):
+        row = (repository.base, repository.pages, repository.records)
+        database.execute("INSERT INTO repository VALUES (?, ?, ?)", row)
 
 
 def _read(record: RecordInfo) -> SiteDocument:

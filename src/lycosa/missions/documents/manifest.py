@@ -28,6 +28,7 @@ MANIFEST = MissionManifest(
         "evaluate": "lycosa.missions.documents.cli:evaluate",
     },
     exports=("lycosa.missions.documents.export.writers",),
+    refresh="lycosa.missions.documents.repositories:tell",
     report="lycosa.missions.documents.report:make_report",
     graph="lycosa.missions.documents.graph:open_graph",
     pages=(

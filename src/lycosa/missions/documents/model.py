@@ -132,6 +132,31 @@ class DocumentLink(Struct, frozen=True, omit_defaults=True):
     heading: str = ""  # the headings above it, outermost first, " / " between them
 
 
+class Work(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a landing page says of the one work that it presents."""
+
+    title: Finding | None = None
+    authors: tuple[Person, ...] = ()
+    institutions: tuple[Finding, ...] = ()
+    doi: str = ""
+    year: str = ""
+    abstract: Finding | None = None
+    keywords: tuple[Finding, ...] = ()
+    rights: tuple[Finding, ...] = ()
+    language: str = ""
+    kind: DocumentKind | None = None
+    files: tuple[str, ...] = ()  # that it names as those of the work
+    is_told: bool = False  # it is surely such a page: the one document that it links to is the work, named or not
+    program: str = ""  # that sent the page, if it is known
+
+
+class HarvestedWork(Struct, frozen=True, omit_defaults=True):
+    """A work as its repository describes it by OAI-PMH."""
+
+    identifiers: tuple[str, ...]  # addresses, DOIs and others
+    work: Work
+
+
 class PageFacts(Struct, frozen=True, omit_defaults=True):
     """What a page of a site says of people and documents."""
 
@@ -142,6 +167,8 @@ class PageFacts(Struct, frozen=True, omit_defaults=True):
     emails: tuple[Finding, ...] = ()  # all, also those tied to no person
     keywords: tuple[str, ...] = ()
     documents: tuple[DocumentLink, ...] = ()  # links that may lead to documents
+    work: Work | None = None
+    oai: tuple[str, ...] = ()  # where its repository may answer by OAI-PMH
 
 
 class MailAddress(Struct, frozen=True, omit_defaults=True):

@@ -18,6 +18,8 @@ class DocumentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """what counts beside the document itself: the pages that lead to it, and the other documents of the site"""
     depth: Annotated[int, Meta(ge=0, le=10)] = 3
     """how many links above a document its pages may be"""
+    oai: bool = False
+    """also ask repositories that answer by OAI-PMH for all their records, which are weighed with what pages say"""
     decay: Share = 0.8
     """how much of its confidence a value keeps with each link between its page and the document"""
     head_chars: Annotated[int, Meta(ge=100, le=50_000)] = 6000

@@ -24,6 +24,7 @@ from lycosa.missions.documents.evidence.labels import (
     parse_labels,
     words_of_path,
 )
+from lycosa.missions.documents.evidence.landing_page import overlay, told_authors
 from lycosa.missions.documents.evidence.site_graph import Neighbour, SiteDocument, SiteGraph
 from lycosa.missions.documents.model import (
     Author,
@@ -35,6 +36,7 @@ from lycosa.missions.documents.model import (
     MailAddress,
     Person,
     Source,
+    Work,
 )
 from lycosa.missions.documents.names import (
     FITTING,
@@ -127,11 +129,12 @@ class Fusion:
         head = facts.head[: self.settings.head_chars]
         kind = self._weigh_kind(document, links)
         title = self._weigh_title(facts, links, head)
-        authors = self._weigh_authors(document, kind.value, above, links, head)
+        work = self._graph.work_of(document) if depth else None
+        authors = self._weigh_authors(document, kind.value, above, links, head, work)
         affiliations = self._weigh_affiliations(document, authors, above, head)
         emails = self._sure(_list_emails(facts, authors))
         label = self._find_label(facts, links, above)
-        return DocumentDescription(
+        description = DocumentDescription(
             url=document.url,
             format=facts.format,
             kind=kind,
@@ -161,6 +164,7 @@ class Fusion:
             ),
             problem=facts.problem,
         )
+        return description if work is None else overlay(description, work)
 
     def _sure(self, found: Iterable[Finding]) -> tuple[Finding, ...]:
         return tuple(each for each in found if each.confidence >= self.settings.min_confidence)
@@ -217,13 +221,16 @@ class Fusion:
         above: list[Neighbour],
         links: list[tuple[str, DocumentLink]],
         head: str,
+        work: Work | None,
     ) -> list[Author]:
-        """The authors whom a document prints, confirmed by its site, or else those whom the site names."""
+        """The authors whom its landing page names, or whom a document prints, or else those whom its site names."""
         facts = document.facts
         pages = list(self._from_pages(above, kind, head))
         owner = self._owner_of(document)
         printed, others = self._printed_authors(facts, kind)
-        if kind in _TEACHING or owner or not all(is_in_head for _, is_in_head in pages):
+        if work is not None and work.authors:
+            printed, kind = told_authors(work, printed), work.kind or "article"
+        elif kind in _TEACHING or owner or not all(is_in_head for _, is_in_head in pages):
             printed = [person for person in printed if not self._is_course(person, facts)]
         pool = _Pool(self.settings)
         for person in printed:

@@ -6,20 +6,24 @@ Pages that nearly every page links to (menus) say nothing of a single document: 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import apsw
 import msgspec
 from msgspec import Struct
 
+from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.collection.graph import list_inlinks
-from lycosa.missions.documents.model import DocumentFacts, DocumentLink, PageFacts
+from lycosa.missions.documents.evidence.landing_page import reconcile
+from lycosa.missions.documents.model import DocumentFacts, DocumentLink, HarvestedWork, PageFacts, Work
 
 #: Pages above a page of which the walk goes on; more of them are a menu.
 MAX_PARENTS = 40
 #: Pages that are looked at for one document.
 MAX_NEIGHBOURS = 300
+#: Names of works that repositories sent.
+MAX_HARVESTED = 2_000_000
 
 _decode_page = msgspec.json.Decoder(PageFacts).decode
 _encode = msgspec.json.Encoder().encode
@@ -51,6 +55,8 @@ class SiteGraph:
         self._parents: dict[str, tuple[str, ...]] = {}
         self._words: dict[str, list[tuple[str, DocumentLink]]] = {}
         self._cache: dict[str, PageFacts | None] = {}
+        self._works: dict[str, tuple[str, Work]] = {}  # by the address of a file: the page and what it says
+        self._harvested: dict[str, Work] = {}  # by addresses and DOIs
 
     def page(self, url: str) -> PageFacts | None:
         """What a page says; None where it says nothing."""
@@ -69,6 +75,34 @@ class SiteGraph:
     def links_to(self, document: SiteDocument) -> list[tuple[str, DocumentLink]]:
         """The links to a document with the words around them, and the pages that they stand on."""
         return [item for address in document.addresses for item in self._words.get(address, ())]
+
+    def work_of(self, document: SiteDocument) -> Work | None:
+        """What the landing page of a document says of the work."""
+        found = [self._works[address] for address in document.addresses if address in self._works]
+        url, work = found[0] if found else ("", None)
+        names = [url, *document.addresses, work.doi if work is not None else "", document.facts.doi.lower()]
+        harvested = next((self._harvested[name] for name in names if name in self._harvested), None)
+        return reconcile(work, harvested) if work is not None and harvested is not None else work or harvested
+
+    def add_harvested(self, harvested: HarvestedWork) -> None:
+        """Take a record that a repository sent by OAI-PMH."""
+        if len(self._harvested) < MAX_HARVESTED:
+            names = {urls.normalise(name) or "" for name in harvested.identifiers} | {harvested.work.doi}
+            self._harvested |= dict.fromkeys(names - {""}, harvested.work)
+
+    def add_work(self, url: str, facts: PageFacts, addresses: Container[str]) -> None:
+        """Take what a landing page says for its files: those that it names, or else the one document it links to."""
+        work = facts.work
+        if work is None:
+            return
+        files = [address for address in work.files if address in addresses]
+        linked = {link.url for link in facts.documents if link.url in addresses}
+        if not files and work.is_told and len(linked) == 1:
+            files = [*linked]
+        for address in files:
+            known = self._works.get(address)
+            if known is None or _fullness(work) > _fullness(known[1]):
+                self._works[address] = url, work
 
     def parents(self, url: str) -> tuple[str, ...]:
         """The pages that link to this address."""
@@ -93,6 +127,11 @@ class SiteGraph:
         return [Neighbour(url, distance, facts) for url, distance, facts in found if facts is not None]
 
 
+def _fullness(work: Work) -> int:
+    """Of two pages about one work the fuller one counts: a link set has no title."""
+    return sum(map(bool, (work.title, work.authors, work.authors, work.abstract, work.institutions, work.doi)))
+
+
 def build_graph(collection: Collection, addresses: set[str], store: apsw.Connection) -> SiteGraph:
     """The graph of a collection around the documents at these addresses."""
     graph = SiteGraph(store)
@@ -104,6 +143,7 @@ def build_graph(collection: Collection, addresses: set[str], store: apsw.Connect
             facts = msgspec.convert(record.data, PageFacts)
             for url in record.pages:
                 known.add(url)
+                graph.add_work(url, facts, addresses)
                 for link in facts.documents:
                     if link.url in addresses and len(words[link.url]) < 50:
                         words[link.url].append((url, link))
@@ -111,6 +151,8 @@ def build_graph(collection: Collection, addresses: set[str], store: apsw.Connect
             store.execute("INSERT OR IGNORE INTO page VALUES (?, ?)", (record.url, _encode(kept)))
             for url in record.pages[1:]:
                 store.execute("INSERT OR IGNORE INTO page VALUES (?, ?)", (url, _encode(kept)))
+    for record in collection.records(kind="harvested", quarry="documents"):
+        graph.add_harvested(msgspec.convert(record.data, HarvestedWork))
     parents: dict[str, dict[str, None]] = defaultdict(dict)
     for target, source, text, _, _ in list_inlinks(collection.database):
         if (target in addresses or target in known) and source != target and source in known:

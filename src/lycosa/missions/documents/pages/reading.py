@@ -25,6 +25,7 @@ from lycosa.missions.documents.names import (
     share_addresses,
 )
 from lycosa.missions.documents.pages.blocks import Block, find_organisations, read_blocks
+from lycosa.missions.documents.pages.landing import find_oai, read_landing
 from lycosa.missions.documents.reading.emails import find_emails, is_address, is_impersonal
 from lycosa.parse import Doc
 from lycosa.text.fold import fold_words
@@ -77,9 +78,11 @@ def read_page(doc: Doc) -> PageFacts:
             emails=tuple(emails),
             keywords=tuple(_read_keywords(doc)),
             documents=tuple(_read_links(blocks)),
+            work=read_landing(doc),
+            oai=find_oai(doc),
         )
         if text or blocks
-        else PageFacts(title=(doc.title or "")[:300])
+        else PageFacts(title=(doc.title or "")[:300], work=read_landing(doc), oai=find_oai(doc))
     )
 
 

@@ -5,7 +5,7 @@ Both are made of the catalogue with what people corrected and decided, and kept 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ from lycosa.collection.collection import Collection
 from lycosa.derived.store import mark_files
 from lycosa.lists.definition import ListCondition, OpenTable, TableList
 from lycosa.lists.table_query import KeptTable, TableQuery
-from lycosa.missions.documents.catalogue import CATALOGUE, ShownCatalogue, kept_catalogue
+from lycosa.missions.documents.catalogue import CATALOGUE, ShownCatalogue, kept_catalogue, shown_catalogue
 from lycosa.missions.documents.contacts import COLUMNS, ContactSheet, fill_letter, gather_sheets, sheet_row
 from lycosa.missions.documents.decisions import NAME as DECISIONS
 from lycosa.missions.documents.decisions import State, permissions
 from lycosa.missions.documents.model import DocumentDescription, text_of
-from lycosa.missions.web import mark
+from lycosa.missions.web import WebRequest, mark
 from lycosa.text.fold import fold
 from lycosa.urls import host_of
 
@@ -110,6 +110,12 @@ class ContactQuery(TableQuery):
         return rows, [msgspec.json.decode(data) for data in found]
 
 
+def _tell_repositories(request: WebRequest) -> Mapping[str, Any]:
+    """Those whose records were not taken yet."""
+    with shown_catalogue(request.folder) as (catalogue, _):
+        return {"repositories": [each for each in catalogue.repositories() if not each.records][:20]}
+
+
 DOCUMENTS = TableList(
     name="documents",
     counted=(mark("{n} document"), mark("{n} documents")),
@@ -139,6 +145,7 @@ DOCUMENTS = TableList(
     text="item.words",
     json=frozenset({"authors"}),
     flags=frozenset({"has_address"}),
+    more=_tell_repositories,
 )  # fmt: skip
 
 CONTACTS = TableList(

@@ -223,7 +223,7 @@ class _CorpusReader:
             self._scratch.dropped["other language"] += 1
             return
         if not self._ledger.allows(asked.url, page.wishes):
-            self._scratch.dropped[f"{self._ledger.use} forbidden"] += 1
+            self._scratch.dropped[f"{' '.join(self._ledger.uses)} forbidden"] += 1
             return
         self._scratch.add(n, asked.url, page, fetched=asked.fetched.timestamp(), digest=asked.digest)
 

@@ -17,7 +17,7 @@ from lycosa.errors import UsageError
 from lycosa.missions.records.corpus.options import CorpusOptions
 from lycosa.output.plain import counted
 from lycosa.wishes.collected import CollectedWishes
-from lycosa.wishes.signals import Signal, settle
+from lycosa.wishes.signals import Signal, forbid
 
 LEDGER, WITHDRAWN = "ledger.jsonl", "withdrawn.jsonl"
 _decode_signals = msgspec.json.Decoder(list[Signal]).decode
@@ -27,13 +27,14 @@ class Ledger:
     """Judges texts by the wishes about one use; without a use all are allowed and nothing is written."""
 
     def __init__(self, folder: Path, collection: Collection, options: CorpusOptions) -> None:
-        self.use = options.use
+        #: What the texts are for: that of the export, or else those of the crawl.
+        self.uses: tuple[str, ...] = (options.use,) if options.use else collection.mission.fetch.uses
         self._previous = options.previous
-        if self._previous and self.use is None:
+        if self._previous and not self.uses:
             raise UsageError("--previous needs --use: which use must be allowed?")
         if self._previous and not os.path.isfile(self._previous):
             raise UsageError(f"--previous is {self._previous!r}; it must be the ledger.jsonl of an earlier corpus.")
-        self._wishes = CollectedWishes(collection) if self.use is not None else None
+        self._wishes = CollectedWishes(collection) if self.uses else None
         self._rows = apsw.Connection(str(folder / "ledger.db"))
         self._rows.execute(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; CREATE TABLE text (url TEXT PRIMARY KEY, place TEXT,"
@@ -52,11 +53,11 @@ class Ledger:
 
     def allows(self, url: str, markup: Iterable[Signal]) -> bool:
         """Whether the use is not forbidden; `markup`: what the page itself says."""
-        if self.use is None:
+        if not self.uses:
             return True
         stored = next(iter(self._rows.execute("SELECT signals FROM text WHERE url = ?", (url,))))[0]
         signals = [*_decode_signals(stored), *markup]
-        is_allowed = settle(signals).get(self.use, True)
+        is_allowed = forbid(signals, self.uses) is None
         self._rows.execute(
             "UPDATE text SET allowed = ?, signals = ? WHERE url = ?", (is_allowed, msgspec.json.encode(signals), url)
         )
@@ -64,12 +65,12 @@ class Ledger:
 
     def take(self, url: str) -> None:
         """Note that a text stands in the corpus."""
-        if self.use is not None:
+        if self.uses:
             self._rows.execute("UPDATE text SET taken = 1 WHERE url = ?", (url,))
 
     def files(self) -> Iterator[tuple[str, Iterator[bytes]]]:
         """The names of the files that a corpus gets, and the lines of each."""
-        if self.use is not None:
+        if self.uses:
             yield LEDGER, self._lines()
         if self._previous:
             yield WITHDRAWN, self._find_withdrawn()
@@ -97,10 +98,12 @@ class Ledger:
         signals = _decode_signals(stored)
         row = {
             "url": url,
-            "use": self.use,
+            "use": " ".join(self.uses),
             "allowed": allowed,
             "taken": taken,
-            "contradictory": len({signal.allowed for signal in signals if signal.use == self.use}) > 1,
+            "contradictory": any(
+                len({signal.allowed for signal in signals if signal.use == use}) > 1 for use in self.uses
+            ),
             "archive": place,
             "digest": digest,
             "fetched": fetched,

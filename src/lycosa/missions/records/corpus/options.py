@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from lycosa.export.definition import Export, Host, Kind
-from lycosa.wishes.uses import Use
+from lycosa.model import Use
 
 CorpusForm = Literal["jsonl", "parquet", "markdown", "text"]
 
@@ -36,7 +36,8 @@ class CorpusOptions(Struct, frozen=True):
         ),
     ] = ""
     use: Annotated[
-        Use | None, Meta(description="Leave out what its site forbids this use of, and write a ledger of the signals.")
+        Use | None,
+        Meta(description="Leave out what sites forbid this use of, with a ledger of the signals; default: fetch.uses."),
     ] = None
     previous: Annotated[
         str,
