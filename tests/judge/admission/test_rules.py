@@ -110,8 +110,8 @@ def test_every_refusal_has_a_known_code_and_tells_the_setting() -> None:
 
 #: What cannot be told from an address alone: what its host, its page or the link to it is like.
 LATER = [
-    "trap:sitemaps", "host-budget", "host-quota", "log-out", "nofollow", "rel-nofollow", "internal-link", "whole",
-    "page-limit", "robots", "not-quarry", "dropped-type", "noarchive",
+    "trap:sitemaps", "host-budget", "host-quota", "forgotten", "log-out", "nofollow", "rel-nofollow", "internal-link",
+    "whole", "page-limit", "robots", "wishes", "not-quarry", "dropped-type", "noarchive",
 ]  # fmt: skip
 
 
