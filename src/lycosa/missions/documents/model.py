@@ -132,7 +132,7 @@ class DocumentLink(Struct, frozen=True, omit_defaults=True):
     heading: str = ""  # the headings above it, outermost first, " / " between them
 
 
-class Work(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class PresentedWork(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What a landing page says of the one work that it presents."""
 
     title: Finding | None = None
@@ -154,7 +154,7 @@ class HarvestedWork(Struct, frozen=True, omit_defaults=True):
     """A work as its repository describes it by OAI-PMH."""
 
     identifiers: tuple[str, ...]  # addresses, DOIs and others
-    work: Work
+    work: PresentedWork
 
 
 class PageFacts(Struct, frozen=True, omit_defaults=True):
@@ -167,7 +167,7 @@ class PageFacts(Struct, frozen=True, omit_defaults=True):
     emails: tuple[Finding, ...] = ()  # all, also those tied to no person
     keywords: tuple[str, ...] = ()
     documents: tuple[DocumentLink, ...] = ()  # links that may lead to documents
-    work: Work | None = None
+    work: PresentedWork | None = None
     oai: tuple[str, ...] = ()  # where its repository may answer by OAI-PMH
 
 

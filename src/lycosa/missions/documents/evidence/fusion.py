@@ -35,8 +35,8 @@ from lycosa.missions.documents.model import (
     Finding,
     MailAddress,
     Person,
+    PresentedWork,
     Source,
-    Work,
 )
 from lycosa.missions.documents.names import (
     FITTING,
@@ -221,7 +221,7 @@ class Fusion:
         above: list[Neighbour],
         links: list[tuple[str, DocumentLink]],
         head: str,
-        work: Work | None,
+        work: PresentedWork | None,
     ) -> list[Author]:
         """The authors whom its landing page names, or whom a document prints, or else those whom its site names."""
         facts = document.facts

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 from rapidfuzz import fuzz
 
-from lycosa.missions.documents.model import DocumentDescription, Evidence, Finding, Person, Work
+from lycosa.missions.documents.model import DocumentDescription, Evidence, Finding, Person, PresentedWork
 from lycosa.missions.documents.names import same_person
 from lycosa.text.fold import fold_words
 
@@ -19,7 +19,7 @@ _SAME = 88
 _MOST = 0.98
 
 
-def overlay(document: DocumentDescription, work: Work) -> DocumentDescription:
+def overlay(document: DocumentDescription, work: PresentedWork) -> DocumentDescription:
     """A description in which the landing page's word counts; its authors were weighed with all the others."""
     institutions = list(work.institutions)
     for author in work.authors:
@@ -46,7 +46,7 @@ def overlay(document: DocumentDescription, work: Work) -> DocumentDescription:
     return replace(changed, confidence=round(min(of_title, of_authors), 3))
 
 
-def reconcile(work: Work, harvested: Work) -> Work:
+def reconcile(work: PresentedWork, harvested: PresentedWork) -> PresentedWork:
     """A work field by field: the landing page's word, surer where its repository sends the same, else its."""
     authors = told_authors(work, harvested.authors) if work.authors else harvested.authors
     return replace(
@@ -75,7 +75,7 @@ def prefer(told: Finding | None, found: Finding | None) -> Finding | None:
     return replace(told, evidence=(*told.evidence, other))
 
 
-def told_authors(work: Work, printed: Iterable[Person]) -> list[Person]:
+def told_authors(work: PresentedWork, printed: Iterable[Person]) -> list[Person]:
     """The authors whom a landing page names, with what the document prints of each."""
     people = list(printed)
     return [_with_print(person, people) for person in work.authors]
@@ -104,7 +104,7 @@ def _without(found: Iterable[Finding], told: Iterable[Finding]) -> list[Finding]
     ]
 
 
-def _proof(work: Work) -> tuple[Evidence, ...]:
+def _proof(work: PresentedWork) -> tuple[Evidence, ...]:
     first = work.title or work.abstract
     pieces = first.evidence[:1] if first else ()
     return tuple(replace(each, rule="type of the landing page", quote="") for each in pieces)

@@ -16,7 +16,7 @@ from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.collection.graph import list_inlinks
 from lycosa.missions.documents.evidence.landing_page import reconcile
-from lycosa.missions.documents.model import DocumentFacts, DocumentLink, HarvestedWork, PageFacts, Work
+from lycosa.missions.documents.model import DocumentFacts, DocumentLink, HarvestedWork, PageFacts, PresentedWork
 
 #: Pages above a page of which the walk goes on; more of them are a menu.
 MAX_PARENTS = 40
@@ -55,8 +55,8 @@ class SiteGraph:
         self._parents: dict[str, tuple[str, ...]] = {}
         self._words: dict[str, list[tuple[str, DocumentLink]]] = {}
         self._cache: dict[str, PageFacts | None] = {}
-        self._works: dict[str, tuple[str, Work]] = {}  # by the address of a file: the page and what it says
-        self._harvested: dict[str, Work] = {}  # by addresses and DOIs
+        self._works: dict[str, tuple[str, PresentedWork]] = {}  # by the address of a file: the page and what it says
+        self._harvested: dict[str, PresentedWork] = {}  # by addresses and DOIs
 
     def page(self, url: str) -> PageFacts | None:
         """What a page says; None where it says nothing."""
@@ -76,7 +76,7 @@ class SiteGraph:
         """The links to a document with the words around them, and the pages that they stand on."""
         return [item for address in document.addresses for item in self._words.get(address, ())]
 
-    def work_of(self, document: SiteDocument) -> Work | None:
+    def work_of(self, document: SiteDocument) -> PresentedWork | None:
         """What the landing page of a document says of the work."""
         found = [self._works[address] for address in document.addresses if address in self._works]
         url, work = found[0] if found else ("", None)
@@ -127,7 +127,7 @@ class SiteGraph:
         return [Neighbour(url, distance, facts) for url, distance, facts in found if facts is not None]
 
 
-def _fullness(work: Work) -> int:
+def _fullness(work: PresentedWork) -> int:
     """Of two pages about one work the fuller one counts: a link set has no title."""
     return sum(map(bool, (work.title, work.authors, work.authors, work.abstract, work.institutions, work.doi)))
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from lycosa import urls
 from lycosa.content.structured import StructuredItem, read_json_ld, walk_items
-from lycosa.missions.documents.model import DocumentKind, Evidence, Finding, Person, Work
+from lycosa.missions.documents.model import DocumentKind, Evidence, Finding, Person, PresentedWork
 from lycosa.missions.documents.names import judge_name, same_person
 from lycosa.missions.documents.reading.emails import is_address
 from lycosa.model import Link
@@ -74,7 +74,7 @@ def finding(value: str, sure: float, url: str, rule: str) -> Finding:
     return Finding(value, sure, (Evidence(source="page", rule=rule, url=url, quote=value[:200], distance=1),))
 
 
-def read_landing(doc: Doc) -> Work | None:
+def read_landing(doc: Doc) -> PresentedWork | None:
     """What a page, or a link set, says of the one work that it presents; None: it presents none."""
     if doc.announced in LINKSETS:
         return _read_linkset(doc)
@@ -93,7 +93,7 @@ def read_landing(doc: Doc) -> Work | None:
     if not (titles or authors or files):
         return None
     people = [_with_links(one, links.get("author", []), sole=len(authors) == 1) for one in authors]
-    return Work(
+    return PresentedWork(
         title=next(iter(titles), None),
         authors=tuple(people),
         institutions=tuple(tags.findings("institution") or _institutions(thing, doc.url)),
@@ -121,13 +121,13 @@ def _signposts(links: Iterable[Link]) -> dict[str, list[str]]:
     return found
 
 
-def _read_linkset(doc: Doc) -> Work | None:
+def _read_linkset(doc: Doc) -> PresentedWork | None:
     links = _signposts(doc.links)
     files = _resolve(doc, links.get("item", []))
     if not files:
         return None
     rights = [finding(address, _LINKED, doc.url, "rel=license") for address in links.get("license", [])[:5]]
-    return Work(doi=find_doi(links.get("cite-as", [])), rights=tuple(rights), files=tuple(files))
+    return PresentedWork(doi=find_doi(links.get("cite-as", [])), rights=tuple(rights), files=tuple(files))
 
 
 def _resolve(doc: Doc, addresses: Iterable[str]) -> list[str]:

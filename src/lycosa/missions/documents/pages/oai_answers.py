@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 
 from lxml import etree
 
-from lycosa.missions.documents.model import Evidence, HarvestedWork, Person, Work
+from lycosa.missions.documents.model import Evidence, HarvestedWork, Person, PresentedWork
 from lycosa.missions.documents.pages.landing import (
     find_doi,
     find_year,
@@ -66,7 +66,7 @@ def _make(fields: dict[str, list[str]], url: str) -> HarvestedWork:
 
     names = [name for text in said("creator") if (name := turn_name(text))]
     evidence = [Evidence(source="page", rule="OAI-PMH dc:creator", url=url, quote=name, distance=1) for name in names]
-    work = Work(
+    work = PresentedWork(
         title=finding(said("title")[0], _SURE, url, "OAI-PMH dc:title"),
         authors=tuple(Person(name, _SURE, evidence=(proof,)) for name, proof in zip(names, evidence, strict=True)),
         doi=find_doi([*said("identifier"), *said("relation")]),
