@@ -44,8 +44,8 @@ def test_articles_of_unknown_sites_are_read(shared: Path, bench: ModuleType, say
 
 #: Floors below what was reached, by kind of page; tests/bench tells what other tools reach.
 FLOORS = {
-    "all": 0.86, "article": 0.94, "service": 0.78, "forum": 0.85, "product": 0.67, "documentation": 0.95,
-    "collection": 0.66, "listing": 0.82,
+    "all": 0.86, "article": 0.94, "service": 0.80, "forum": 0.85, "product": 0.67, "documentation": 0.95,
+    "collection": 0.68, "listing": 0.82,
 }  # fmt: skip
 
 
@@ -71,8 +71,9 @@ def test_days_of_publication_are_found(shared: Path, bench: ModuleType) -> None:
 
 
 def test_structured_data_is_read(shared: Path, bench: ModuleType) -> None:
-    """RDFa by the W3C's test suite; recipes of real sites."""
+    """RDFa and microformats by their test suites (mf2py gives 38 of these 61 right); recipes of real sites."""
     counts = bench.score_structured(shared)
+    assert counts["microformats"][0] >= 49
     assert counts["rdfa"][0] >= counts["rdfa"][1] - 4
     assert counts["recipe in json-ld"][0] >= counts["recipe in json-ld"][1] - 1
     assert counts["recipe in microdata"][0] == counts["recipe in microdata"][1]

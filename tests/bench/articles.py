@@ -26,7 +26,7 @@ from typing import Any
 import pyoxigraph as ox
 import turbohtml
 
-from lycosa.content import rdfa, structured
+from lycosa.content import microformats, rdfa, structured
 from lycosa.content.article import read_article
 from lycosa.content.page_content import read_html_content
 from lycosa.parse import doc
@@ -219,14 +219,14 @@ def make_graph(triples: list[rdfa.Triple]) -> ox.Dataset:
 
 
 def score_structured(shared: Path) -> dict[str, tuple[int, int]]:
-    """How many pages of the RDFa test suite give the right answer, and in how many recipes of JSON-LD are found."""
+    """How many pages of the test suites give the right answer, and in how many recipes of JSON-LD are found."""
     folder = shared / "data" / "structured"
 
     def read(name: str) -> bytes:
         body = (folder / name).read_bytes()
         return gzip.decompress(body) if name.endswith(".gz") else body
 
-    counts = {"rdfa": [0, 0], "recipe in json-ld": [0, 0], "recipe in microdata": [0, 0]}
+    counts = {"microformats": [0, 0], "rdfa": [0, 0], "recipe in json-ld": [0, 0], "recipe in microdata": [0, 0]}
     for line in (folder / "index.jsonl").read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
         tree = turbohtml.parse(read(case["html"]).decode("utf-8", "replace"))
@@ -236,9 +236,13 @@ def score_structured(shared: Path) -> dict[str, tuple[int, int]]:
             right = bool(store.query(read(case["ask"]).decode())) == case["expect"]
             key = "rdfa"
         elif case["set"] == "recipes" and case["recipe_in"] != "html":
-            items = structured.walk_items(structured.read_structured(tree, base=case["base"]))
-            right = any(item.texts("name") for item in items if "recipe" in map(str.lower, item.types))
+            things = structured.walk_items(structured.read_structured(tree, base=case["base"]))
+            right = any(item.texts("name") for item in things if "recipe" in map(str.lower, item.types))
             key = f"recipe in {case['recipe_in']}"
+        elif case["set"] == "microformats":
+            items = microformats.read_microformats(tree, base=case["base"])["items"]
+            right = items == json.loads(read(case["gold"]))["items"]
+            key = "microformats"
         else:
             continue
         counts[key][0] += right

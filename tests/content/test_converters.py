@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lycosa.content.converters import KINDS, Value, convert
+from lycosa.content.converters import KINDS, Value, convert, find_date
 
 
 @pytest.mark.parametrize(
@@ -127,3 +127,19 @@ def test_other_kinds(text: str, kind: str, value: Value | None) -> None:
 def test_hostile_text_harms_nobody(text: str, kind: str) -> None:
     """It may give a value or none."""
     convert(text, kind, base="http://a.test/")
+
+
+def test_days_of_other_calendars_are_days() -> None:
+    """Years of Japanese emperors, the Persian and the Thai calendar, in the digits of their scripts."""
+    for text, language, day in (
+        ("令和6年5月1日", "ja", "2024-05-01"),
+        ("公開日: 平成31年4月30日", "ja", "2019-04-30"),
+        ("令和元年5月1日", "ja", "2019-05-01"),
+        ("۱۲ تیر ۱۳۹۹", "fa", "2020-07-02"),
+        ("1399/04/12", "fa", "2020-07-02"),
+        ("1 فروردین 1403", "fa", "2024-03-20"),
+        ("1399/04/12", "en", "1399-04-12"),
+        ("12 มกราคม 2563", "th", "2020-01-12"),
+    ):
+        found = find_date(text, language=language)
+        assert found is not None and found.isoformat() == day, (text, found)

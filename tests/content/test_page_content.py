@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
-from lycosa.content.page_content import MainContent, read_html_content
+from lycosa import parse
+from lycosa.content.page_content import MainContent, find_template, read_html_content, read_page_content
 from lycosa.content.page_kind import KINDS
+from lycosa.parse import Doc
 
 PROSE = (
     "The harbour of Oakham was closed on Monday, after a storm had torn three ships from their moorings.",
@@ -161,3 +163,28 @@ def test_rules_of_kinds_can_be_read() -> None:
     for url in ("http://a.test/", "http://a.test/x?y=1"):
         assert read_whole("<p>Nothing here.</p>", url).kind in KINDS
     assert read_whole("<h1>Gone</h1>", "http://a.test/x", "<title>404 Not Found</title>").kind == "error"
+
+
+def test_what_templates_of_a_site_say_is_left_out() -> None:
+    """What three pages of a site have in common is no content of a fourth."""
+    notice = "<p>Our editors are independent, and every story of this paper can be read in the reading room.</p>"
+    pages = [
+        read_page_content_doc(f"<article><h1>Story {n}</h1>{notice}<p>{PROSE[n % 3]} {n} ships.</p></article>", n)
+        for n in range(4)
+    ]
+    template = find_template(pages[:3])
+    assert "reading room" in read_page_content(pages[3]).text
+    assert "reading room" not in read_page_content(pages[3], template=template).text
+    assert "3 ships" in read_page_content(pages[3], template=template).text
+    assert find_template(pages[:2]) == frozenset()
+
+
+def read_page_content_doc(body: str, number: int) -> Doc:
+    return parse.read(f"http://post.test/{number}", {"content-type": "text/html"}, body.encode())
+
+
+def test_a_product_that_scripts_draw_is_told_by_its_data() -> None:
+    """Where the page itself says less."""
+    data = json.dumps({"@type": "Product", "name": "Lamp", "description": PROSE[0]})
+    page = read_whole("<div id=root></div>", "http://s.test/p/1", f"<script type='application/ld+json'>{data}</script>")
+    assert page.kind == "product" and page.text == PROSE[0]

@@ -7,6 +7,7 @@ import json
 import pytest
 import turbohtml
 
+from lycosa.content.microformats import read_microformats
 from lycosa.content.rdfa import TYPE, read_triples
 from lycosa.content.structured import (
     StructuredItem,
@@ -17,6 +18,7 @@ from lycosa.content.structured import (
     read_structured,
     walk_items,
 )
+from lycosa.content.things import load_schemas, read_things
 
 JSON_LD = """<script type="application/ld+json">{"@context": "https://schema.org", "@type": "Book", "name": "Moby-Dick",
  "author": {"@type": "Person", "name": "Herman Melville"}, "numberOfPages": 635}</script>"""
@@ -130,3 +132,48 @@ def test_hostile_data_is_bounded() -> None:
     assert select_values(read_json_ld(turbohtml.parse(own)), "T/name") == ["#a"]
     ring = '<p vocab="http://v/" resource="#a"><a property="x" href="#b"></a></p><p resource="#b" vocab="http://v/">'
     assert read_rdfa(turbohtml.parse(ring + '<a property="x" href="#a"></a>'), base="http://a.test/")
+
+
+def test_microformats_are_read_with_what_they_imply() -> None:
+    """Name, photo and address of an item that is one link; values by their prefixes; older names by the newer ones."""
+    page = (
+        '<a class="h-card" href="/ann"><img src="a.png" alt="">Ann Lee</a>'
+        '<div class="h-event"><p class="p-name">Fair <script>x</script></p><span class="dt-start"><span class="value">'
+        '2026-05-01</span> <span class="value">7:30pm</span></span><p class="e-content"><b>Come</b></p>'
+        '<span class="p-location h-adr"><i class="p-locality">Oakham</i></span></div>'
+        '<div class="vcard"><span class="fn">Bob Ray</span><a class="url" href="/bob">home</a></div>'
+        '<a rel="me license" href="/me">I</a>'
+    )
+    found = read_microformats(turbohtml.parse(page), base="http://a.test/x/")
+    ann, fair, bob = found["items"]
+    assert ann["properties"] == {
+        "name": ["Ann Lee"], "photo": [{"value": "http://a.test/x/a.png", "alt": ""}], "url": ["http://a.test/ann"],
+    }  # fmt: skip
+    assert fair["properties"]["start"] == ["2026-05-01 19:30"] and fair["properties"]["name"] == ["Fair"]
+    assert fair["properties"]["content"] == [{"html": "<b>Come</b>", "value": "Come"}]
+    assert fair["properties"]["location"][0]["properties"] == {"locality": ["Oakham"]}
+    assert bob["type"] == ["h-card"] and bob["properties"] == {"name": ["Bob Ray"], "url": ["http://a.test/bob"]}
+    assert found["rels"] == {"me": ["http://a.test/me"], "license": ["http://a.test/me"]}
+    assert read_microformats(turbohtml.parse('<div class="h-card p-x">' * 3000))["items"]
+
+
+def test_things_of_all_syntaxes_are_records_of_one_form() -> None:
+    """What several syntaxes say of a thing is one record, which the page completes; without a name it is none."""
+    page = (
+        '<head><meta property="og:title" content="Lamp – Shop">'
+        '<meta property="og:description" content="It &amp;amp; glows">'
+        '<script type="application/ld+json">{"@type": "Product", "name": "Lamp", "offers": [{"price": 12.5,'
+        ' "priceCurrency": "EUR", "availability": "https://schema.org/InStock"}]}</script></head>'
+        '<div itemscope itemtype="https://schema.org/Product"><b itemprop="name">Lamp</b><i itemprop="sku">L1</i></div>'
+        '<div itemscope itemtype="https://schema.org/Product"><i itemprop="sku">L2</i></div>'
+        '<div class="h-recipe"><p class="p-name">Soup</p><i class="p-ingredient">Leek</i>'
+        '<i class="p-ingredient">Salt</i></div>'
+    )
+    product, recipe = read_things(turbohtml.parse(page))
+    assert product == {
+        "kind": "product", "syntax": ["json-ld", "microdata"], "name": "Lamp", "price": "12.5", "currency": "EUR",
+        "availability": "InStock", "sku": "L1", "description": "It & glows",
+    }  # fmt: skip
+    assert (recipe["kind"], recipe["ingredients"]) == ("recipe", ["Leek", "Salt"])
+    wanted = "product event recipe job review person organisation place dataset software"
+    assert list(load_schemas()) == wanted.split()

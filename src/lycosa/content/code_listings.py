@@ -25,13 +25,12 @@ _NUMBERS = re.compile(
 )
 _ROWS = frozenset({"div", "p", "li", "tr"})
 _SILENT = frozenset({"script", "style", "button", "template", "svg"})
+#: A name that says the language itself, and names beside which it stands.
 _LANGUAGE = re.compile(
-    r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|code|brush:?|src|sourceCode|syntax)"
-    r"[-:\s]\s*([A-Za-z][\w+#.-]{0,30})",
-    re.IGNORECASE,
+    r"(?:language|lang|highlight-source|highlight-text|highlight|brush|src|syntax|code)[-:]([a-z][\w+#.-]{0,30})"
 )
-_ALONE = re.compile(
-    r"(?:^|\s)(?:hljs|sourceCode|prettyprint|src|code|highlight|programlisting)\s+([a-z][\w+#]{0,20})(?=\s|$)"
+_BESIDE_LANGUAGE = frozenset(
+    {"hljs", "sourcecode", "prettyprint", "src", "code", "brush:", "syntaxhighlighter", "programlisting"}
 )
 _NO_LANGUAGE_NAMES = (
     "none plain plaintext text txt nohighlight no-highlight default notranslate block wrapper toolbar snippet example"
@@ -39,6 +38,7 @@ _NO_LANGUAGE_NAMES = (
     " code-block literal-block hljs console-output source"
 )
 _NO_LANGUAGE = frozenset(_NO_LANGUAGE_NAMES.split())
+_WORD = re.compile(r"[a-z][a-z0-9+#]{0,20}")
 _PARENTS = 3
 
 
@@ -103,10 +103,11 @@ def _find_language(element: Element) -> str:
             said = str(each.attr(name) or "").strip().lower()
             if said and (name != "lang" or each is inner) and said not in _NO_LANGUAGE:
                 return said[:30]
-        names = _names(each)
-        for pattern in (_LANGUAGE, _ALONE):
-            for match in pattern.finditer(names):
-                said = match[1].lower().removesuffix(";")
-                if said not in _NO_LANGUAGE:
-                    return said
+        names = _names(each).lower().split()
+        found = [match[1] for name in names if (match := _LANGUAGE.fullmatch(name.rstrip(";"))) is not None]
+        if not _BESIDE_LANGUAGE.isdisjoint(names):
+            found += [name.rstrip(";") for name in names if _WORD.fullmatch(name.rstrip(";"))]
+        for name in found:
+            if name not in _NO_LANGUAGE and name not in _BESIDE_LANGUAGE and not _NUMBERS.search(name):
+                return name
     return ""

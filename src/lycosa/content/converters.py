@@ -142,6 +142,14 @@ _MONTH_AND_DAY = re.compile(
     r"(?<![^\W\d_])(?P<name>[^\s\d.,/;:()|-]{3,20})[\s.]{1,2}(?P<day>\d{1,2})(?:st|nd|rd|th)?(?![\d.,]\d|\d)"
 )
 
+#: Years of emperors: 令和6年5月1日, of which the first is also 元年.
+_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925}
+_ERA = re.compile(r"(令和|平成|昭和)\s*(元|\d{1,2})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日")
+#: The months of the Persian calendar, whose year begins in March.
+_PERSIAN = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند"
+_PERSIAN_MONTHS = {_fold(name): number for number, name in enumerate(_PERSIAN.split(), 1)}
+_PERSIAN_LANGUAGES = frozenset({"fa", "ps"})
+_PERSIAN_YEARS = range(1300, 1500)
 _DAY_FIRST_ENGLISH = ("en-gb", "en-au", "en-nz", "en-ie", "en-in", "en-za", "en-sg", "en-ng", "en-ke")
 
 
@@ -211,6 +219,20 @@ def make_date(year: int, month: int, day: int) -> datetime.date | None:
         return None
 
 
+def make_persian_date(year: int, month: int, day: int) -> datetime.date | None:
+    """A day of the Persian calendar, by its rule of 33 years, which holds from 1799 to 2256."""
+    if not (1 <= month <= 12 and 1 <= day <= (31 if month <= 6 else 30)):
+        return None
+    leaps = 8 * ((year - 979) // 33) + ((year - 979) % 33 + 3) // 4
+    passed = 365 * (year - 979) + leaps + sum(31 if each <= 6 else 30 for each in range(1, month)) + day - 1
+    return datetime.date(1600, 3, 20) + datetime.timedelta(days=passed)
+
+
+def _read_era(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
+    year = 1 if m[2] == "元" else int(m[2])
+    return make_date(_ERAS[m[1]] + year, int(m[3]), int(m[4]))
+
+
 def _month(name: str, language: str) -> int:
     return _EACH.get(language, {}).get(name) or _EVERY.get(name, 0)
 
@@ -222,7 +244,11 @@ def _reader(year: int, month: int, day: int) -> _Reader:
     """What reads a day from these groups of a match; a month may be a name."""
 
     def read(m: re.Match[str], language: str, american: bool) -> datetime.date | None:
-        number = int(m[month]) if m[month].isdecimal() else _month(m[month], language)
+        name = m[month]
+        if int(m[year]) in _PERSIAN_YEARS and (name in _PERSIAN_MONTHS or language in _PERSIAN_LANGUAGES):
+            number = int(name) if name.isdecimal() else _PERSIAN_MONTHS.get(name, 0)
+            return make_persian_date(int(m[year]), number, int(m[day]))
+        number = int(name) if name.isdecimal() else _month(name, language)
         return make_date(int(m[year]), number, int(m[day]))
 
     return read
@@ -238,6 +264,7 @@ def _read_numeric(m: re.Match[str], language: str, american: bool) -> datetime.d
 
 
 _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
+    (_ERA, _read_era),
     (_ISO, _reader(1, 3, 4)),
     (_CJK, _reader(1, 2, 3)),
     (_COMPACT, _reader(1, 2, 3)),

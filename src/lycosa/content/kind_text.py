@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from msgspec import Struct
 from lycosa.content.page_blocks import AD_LABEL, BlockBox, BlockReader, TextBlock, names_of
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_LISTS = frozenset({"ul", "ol", "menu"})
+_SHORT_LINES = _HEADINGS | {"li", "td", "th", "dt", "dd"}
 _MAX_HEADING = 120
 #: A section that holds more of the page is the page's own, whatever its heading.
 _MOST_DROPPED = 0.4
@@ -49,6 +50,7 @@ class KindRules(Struct, frozen=True, forbid_unknown_fields=True):
     cards: bool = True  # whether boxes side by side that lead to other pages are kept
     code: bool = True  # whether listings are kept
     calls: bool = True  # whether lines that are nothing but a link are kept
+    scraps: int = 0  # lines of fewer characters are left out, if they are no headings, items or cells
 
 
 class _Beside(Struct, frozen=True):
@@ -60,6 +62,7 @@ class _Beside(Struct, frozen=True):
     cards: bool
     code: bool
     calls: bool
+    scraps: int
 
 
 @lru_cache(maxsize=1)
@@ -77,6 +80,7 @@ def _load_rules() -> dict[str, _Beside]:
             own.cards,
             own.code,
             own.calls,
+            own.scraps,
         )
         for kind, own in rules.items()
     }
@@ -115,6 +119,8 @@ def choose_blocks(page: BlockReader, kind: str) -> list[int]:
             continue
         if len(block.text) < _MAX_HEADING and beside.blocks.fullmatch(block.text):
             continue
+        if len(block.text) < beside.scraps and block.tag not in _SHORT_LINES:
+            continue
         if (block.tag == "pre" and not beside.code) or (not beside.calls and _is_call(block)):
             continue
         if len(block.text) >= _LEAST_TWICE:
@@ -146,7 +152,11 @@ def _drop_named(boxes: list[BlockBox], chars: list[int], kind: str) -> list[bool
         if tag in ("body", "main", "html"):
             continue
         attrs = element.attrs
-        is_beside = tag in beside.tags or (tag == "header" and element.select_one("nav, [role=navigation]") is not None)
+        is_beside = tag in beside.tags or (
+            tag == "header"
+            and element.select_one("nav, [role=navigation]") is not None
+            and element.select_one("h1") is None
+        )
         is_always = False
         if not is_beside and attrs and len(names := names_of(attrs)) > 2:
             is_always, is_beside = _grade_names(kind, names)
@@ -269,3 +279,11 @@ def count_prose(page: BlockReader, places: Iterable[int]) -> int:
     return sum(
         len(block.text) for block in blocks if len(block.text) >= _LEAST_PROSE and 2 * block.links < len(block.text)
     )
+
+
+def find_repeated(pages: Sequence[BlockReader]) -> frozenset[str]:
+    """What at least half of several pages of a site say alike, in runs of some length: its templates."""
+    counts: Counter[str] = Counter()
+    for page in pages:
+        counts.update({block.text for block in page.blocks if len(block.text) >= _LEAST_TWICE})
+    return frozenset(text for text, count in counts.items() if count > 1 and 2 * count >= len(pages))

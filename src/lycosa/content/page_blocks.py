@@ -210,10 +210,10 @@ class BlockReader:
 def _find_aside(element: Element, name: str) -> int:
     """Whether an element is hidden, or named as something beside the text."""
     attrs = element.attrs
-    if not attrs:
+    if not attrs and name != "figure":
         return _ASIDE_TAGS.get(name, TEXT)
     if name in _ASIDE_TAGS:
-        return _ASIDE_TAGS[name]
+        return TEXT if name == "figure" and element.select_one("table, pre") is not None else _ASIDE_TAGS[name]
     style = attrs.get("style")
     if "hidden" in attrs or attrs.get("aria-hidden") == "true" or (style and _HIDDEN.search(joined(style))):
         return BESIDE

@@ -7,7 +7,8 @@ text, Markdown, HTML or JSON.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+import html
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,8 +20,10 @@ from lycosa.content.article import Article, read_article
 from lycosa.content.block_writing import LinkStyle, write_html, write_markdown, write_text
 from lycosa.content.content_blocks import BlockTyper, ContentBlock, Span, TypedBlock
 from lycosa.content.forum_posts import ForumPost, read_posts
-from lycosa.content.kind_text import choose_blocks, count_prose, has_rules
+from lycosa.content.kind_text import choose_blocks, count_prose, find_repeated, has_rules
+from lycosa.content.main_text import read_main_text
 from lycosa.content.page_kind import find_kind
+from lycosa.content.structured import read_json_ld, walk_items
 from lycosa.parse import Doc, charset, read
 
 _MATH_SCRIPT = (
@@ -31,6 +34,7 @@ _LEAST_TEXT = 200
 #: The posts of a thread are more of its page.
 _MOST_AROUND = 0.15
 _MANY = 8
+_LEAST_PAGES = 3
 _MAX_PLACED = 20_000_000
 
 
@@ -81,8 +85,23 @@ def read_html_content(
     return read_page_content(doc, with_places=with_places)
 
 
-def read_page_content(doc: Doc, *, today: datetime.date | None = None, with_places: bool = False) -> MainContent:
-    """The content of a document; `with_places` tells line and column in the source of each block."""
+def find_template(docs: Iterable[Doc]) -> frozenset[str]:
+    """What the templates of a site say, by a few of its pages: three or more tell something."""
+    pages = [found for doc in docs if doc.tree is not None and (found := read_main_text(doc.tree).page) is not None]
+    return find_repeated(pages) if len(pages) >= _LEAST_PAGES else frozenset()
+
+
+def read_page_content(
+    doc: Doc,
+    *,
+    today: datetime.date | None = None,
+    with_places: bool = False,
+    template: frozenset[str] = frozenset(),
+) -> MainContent:
+    """The content of a document without what its site's `template` says.
+
+    `with_places` tells line and column in the source of each block.
+    """
     tree = doc.tree
     if tree is None:
         article = Article(text=doc.text, title=doc.title, language=doc.language)
@@ -90,6 +109,8 @@ def read_page_content(doc: Doc, *, today: datetime.date | None = None, with_plac
     article = read_article(tree, url=doc.url, language=doc.language, today=today)
     kind, why = find_kind(tree, article.found, url=doc.url, title=doc.title)
     typed = _type_content(kind, article, doc)
+    if template:
+        typed = [each for each in typed if each.block.kind == "post" or each.block.text not in template]
     if with_places and len(doc.body) < _MAX_PLACED:
         _place(typed, doc, tree)
     return MainContent(article, [each.block for each in typed], url=doc.url, kind=kind, why=why)
@@ -111,9 +132,19 @@ def _type_content(kind: str, article: Article, doc: Doc) -> list[TypedBlock]:
         posts = read_posts(doc.tree, language=article.language)
         if sum(post.size for post in posts) > _MOST_AROUND * size:
             return list(_type_posts(posts, doc.base, has_dollars=has_dollars))
+    if kind == "product" and (told := _read_description(doc)) and len(told) > size:
+        return [*typed, *(TypedBlock(block, None) for block in _as_paragraphs(told))]
     if typed and size >= min(_LEAST_TEXT, len(article.text)):
         return typed
     return _type_article(article, doc.base, has_dollars=has_dollars)
+
+
+def _read_description(doc: Doc) -> str:
+    """What structured data says of a product that scripts draw."""
+    assert doc.tree is not None
+    items = walk_items(read_json_ld(doc.tree))
+    said = (item.text("description") for item in items if "Product" in item.types or "ProductGroup" in item.types)
+    return html.unescape(max(said, key=len, default=""))
 
 
 def _type_posts(posts: Sequence[ForumPost], base: str, *, has_dollars: bool) -> Iterator[TypedBlock]:

@@ -136,3 +136,13 @@ def test_the_content_of_a_page(folder: Path) -> None:
     assert shown.startswith("page.html: ") and "\x1b" not in shown
     (folder / "page").write_text(SCHEMA)
     assert "title" in json.loads(run("page", "page.html").stdout)["record"]
+
+
+def test_the_things_of_a_page(folder: Path) -> None:
+    """The word "structured" gives a line for each thing that a page describes, or shows them."""
+    (folder / "lamp.html").write_text('<div class="h-product"><b class="p-name">Lamp\x1b</b></div>')
+    line = json.loads(run("structured", "lamp.html").stdout)
+    assert (line["record"]["kind"], line["record"]["syntax"]) == ("product", ["microformats"])
+    assert json.loads(run("structured", "page.html").stdout)["record"] == {}
+    shown = run("structured", "lamp.html", "--format", "text").stdout
+    assert "product (microformats)" in shown and "name: Lamp" in shown and "\x1b" not in shown

@@ -20,6 +20,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
+import msgspec
 from msgspec import Struct
 
 from lycosa import urls
@@ -138,3 +139,33 @@ def write_xml(collection: Collection, output: str, options: RecordXmlOptions) ->
     with open_store(collection) as store:
         count = write_parts(output, xml_parts(records())) - 2
     return Written(counted(count, "record"))
+
+
+class StructuredOptions(Struct, frozen=True):
+    """Which things of pages are written."""
+
+    host: Host = ""
+    kind: Kind = ""
+
+
+@export_kind(
+    "structured",
+    "what pages say of themselves, a line a thing: products, events, recipes, jobs, reviews, persons, places…",
+    options=StructuredOptions,
+    endings=("jsonl",),
+)
+def write_structured(collection: Collection, target: str, options: StructuredOptions) -> Written:
+    """Write the things of all pages to a file or the pipe."""
+    return Written(counted(write_parts(target, _things(collection, options)), "thing"))
+
+
+def _things(collection: Collection, options: StructuredOptions) -> Iterator[bytes]:
+    from lycosa.content.things import read_things
+
+    for page in collection.pages(host=options.host):
+        if not 200 <= page.status < 300 or not page.mime.endswith("html") and "xhtml" not in page.mime:
+            continue
+        tree = page.doc.tree
+        for record in read_things(tree, base=page.doc.base) if tree is not None else ():
+            if not options.kind or fnmatchcase(record["kind"], options.kind):
+                yield msgspec.json.encode({"url": page.url, **record}) + b"\n"

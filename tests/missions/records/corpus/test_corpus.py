@@ -156,6 +156,18 @@ def test_kinds_of_page_choose_texts(folder: Path, tmp_path: Path) -> None:
     assert "allowed" in run("export", "corpus", "--collection", str(folder), "--kind", "novel", "-o", "-").output
 
 
+def test_what_pages_say_of_themselves_is_exported(tmp_path: Path) -> None:
+    """A line for each thing, of the kinds that are asked for."""
+    thing = '<div itemscope itemtype="https://schema.org/{}"><b itemprop="name">{}</b></div>'
+    body = page("Shop", ENGLISH, more=thing.format("Product", "Lamp") + thing.format("Event", "Fair"))
+    folder = make_collection(tmp_path / "c", [("http://shop.test/", "text/html", body)])
+    for words, names in (([], ["Lamp", "Fair"]), (["--kind", "event"], ["Fair"])):
+        said = run("export", "structured", "--collection", str(folder), "-o", str(tmp_path / "t.jsonl"), *words)
+        assert said.code == 0, said.output
+        lines = [msgspec.json.decode(line) for line in (tmp_path / "t.jsonl").read_bytes().splitlines()]
+        assert [line["name"] for line in lines] == names and lines[0]["url"] == "http://shop.test/"
+
+
 def test_a_record_says_what_the_text_is(folder: Path, tmp_path: Path) -> None:
     """Where the user's rules found a text, that is the one of the corpus; the rest stays as it was read."""
     shutil.copytree(folder, tmp_path / "c")

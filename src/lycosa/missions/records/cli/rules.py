@@ -46,7 +46,7 @@ class TriedSchemas(NamedTuple):
 
 
 @click.command("try", short_help="Show what the rules of a schema give on a page.")
-@click.argument("schema", metavar="SCHEMA|page|FILE")
+@click.argument("schema", metavar="SCHEMA|page|structured|FILE")
 @click.argument("pages", nargs=-1, metavar="PAGE…")
 @click.option(
     "--pages", "listed", metavar="LIST.jsonl", help='Also those of a list: {"page": FILE, "url": URL} a line.'
@@ -61,8 +61,8 @@ def try_rules(
     """Show what each rule of a schema gives on pages, and where it stands in their source as LINE:COLUMN.
 
     SCHEMA is a TOML file, one that is built in, such as article, or a mission file whose ranges choose the schema. The
-    word "page" shows the kind of each page and its content. A page is a file, or a URL: then it comes from the
-    collection, or is fetched once. In a pipe each record is one line.
+    word "page" shows the kind of each page and its content, "structured" the things that it describes. A page is a
+    file, or a URL: then it comes from the collection, or is fetched once. In a pipe each record is one line.
 
     \b
     lycosa try page page.html
@@ -158,9 +158,31 @@ def _describe_content(doc: Doc, page: str) -> Iterator[str]:
     yield from map(printable, content.markdown.split("\n"))
 
 
+def _encode_things(doc: Doc, page: str) -> Iterator[str]:
+    """A line for each thing that a page describes; a page without any has one that is empty."""
+    from lycosa.content.things import read_things
+
+    for record in (read_things(doc.tree, base=doc.base) if doc.tree is not None else []) or [{}]:
+        yield msgspec.json.encode({"page": page, "record": record}).decode()
+
+
+def _describe_things(doc: Doc, page: str) -> Iterator[str]:
+    """What a person sees of the things of a page."""
+    from lycosa.content.things import read_things
+
+    found = read_things(doc.tree, base=doc.base) if doc.tree is not None else []
+    yield printable(f"{page}: {counted(len(found), 'thing')}")
+    for record in found:
+        yield printable(f"  {record.pop('kind')} ({', '.join(record.pop('syntax'))})")
+        for name, value in record.items():
+            text = printable(value if isinstance(value, str) else "; ".join(value))
+            yield f"    {name}: {text if len(text) <= _SHOWN_CHARS else f'{text[:_SHOWN_CHARS]}…'}"
+
+
 #: Words that stand for no schema: how each tells a page to people, and as a line.
 WORDS: dict[str, tuple[Callable[[Doc, str], Iterator[str]], Callable[[Doc, str], Iterator[str]]]] = {
     "page": (_describe_content, _encode_content),
+    "structured": (_describe_things, _encode_things),
 }
 
 
