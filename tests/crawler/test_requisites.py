@@ -7,6 +7,7 @@ from pathlib import Path
 from support import looked_at_site as site
 from support.crawl_runs import crawl, rows
 from support.loopback import Web
+from support.postgres_server import PostgresServer
 
 from lycosa import Collection
 
@@ -64,3 +65,13 @@ def test_a_collection_without_them_gets_them_in_a_round(web: Web, tmp_path: Path
     with Collection(tmp_path / "c") as collection:
         assert len(list(collection.requisites())) == 21
         assert len(collection) == 6
+
+
+def test_a_shared_crawl_keeps_them_as_well(web: Web, tmp_path: Path, postgres: PostgresServer) -> None:
+    """Of a page limit that all machines share, requisites take nothing; and the collection reads as one in a folder."""
+    site.fill(web)
+    shared = ("--requisites", "page", "--database", postgres.address, "--limit", "2", "--workers", "2")
+    crawl(web, tmp_path / "c", site.START, *shared, code=5)
+    with Collection(tmp_path / "c") as collection:
+        assert len(collection) == 2
+        assert len(list(collection.requisites())) >= 20

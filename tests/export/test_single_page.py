@@ -100,7 +100,7 @@ def test_what_scripts_ask_for_is_found_and_fetched_at_the_end_of_a_crawl(web: We
     web["a.test/words.json"] = Reply(b'{"some": "words"}', headers={"Content-Type": "application/json"})
     every = ("--requisites", "page", "--render", "never", "--limit", "1", "--set", "requisites.prove_every=1")
     told = crawl(web, tmp_path / "c", "http://a.test/", *every, code=5)
-    assert "Of 1 page, 1 look from the archive as live." in told
+    assert "As faithful as can be seen: 1 of 1 page." in told
     assert "1 address was fetched that the archive had lacked." in told
     with Collection(tmp_path / "c") as collection:
         assert [page.url for page in collection.requisites()] == ["http://a.test/words.json"]

@@ -67,7 +67,7 @@ class ProofReport(Struct):
         asked = sum(page.requests for page in self.pages)
         lacking = sum(len(page.missing) for page in self.pages)
         good = len(self.pages) - self.problems
-        lines = [f"Of {counted(len(self.pages), 'page')}, {good:,} look from the archive as live."]
+        lines = [f"As faithful as can be seen: {good:,} of {counted(len(self.pages), 'page')}."]
         lines.append(f"{lacking:,} of {counted(asked, 'request')} had no answer in it.")
         for page in self.pages:
             if page.problem:
@@ -93,7 +93,9 @@ def prove(
     report = ProofReport([])
     with opened_camera(collection.mission) as camera, _opened_web(collection, chosen) as live:
         for url in chosen:
-            copy, original = camera.take(url, archived), camera.take(url, live)
+            page = archived.find(url)  # what scripts have made already, they would make once more
+            copy = camera.take(url, archived, scripts=page is None or not page.rendered)
+            original = camera.take(url, live)
             missing = sorted(each for each in set(original.asked) - set(original.failed) if archived(each) is None)
             report.pages.append(_compare(url, copy, original, missing=missing, camera=camera))
             if keep is not None:

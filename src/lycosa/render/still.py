@@ -11,7 +11,7 @@ import base64
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 from playwright.async_api import Browser, BrowserContext, Error, Request, Route
@@ -21,7 +21,7 @@ from lycosa.errors import LycosaError
 from lycosa.render.browser_pool import BrowserBroken, BrowserPool
 from lycosa.render.browser_processes import find_browser
 from lycosa.render.messages import Resource
-from lycosa.render.page_session import RenderLimits, clean_headers
+from lycosa.render.page_session import RenderLimits, clean_headers, is_tracker
 
 LOAD_S = 60.0
 SETTLE_S = 0.5  # for what scripts do once everything is there
@@ -115,9 +115,14 @@ class StillCamera:
                 await context.close()
 
     async def _show(self, context: BrowserContext, url: str, answers: Answers, still: Still, *, pdf: bool) -> None:
+        host = urlsplit(url).hostname or ""
+
         async def answer(route: Route, request: Request) -> None:
             with contextlib.suppress(Error):
-                await _answer(route, request, answers, still)
+                if is_tracker(urlsplit(request.url).hostname or "", host):
+                    await route.abort("blockedbyclient")  # no page needs it for what it shows
+                else:
+                    await _answer(route, request, answers, still)
 
         await context.route("**/*", answer)
         page = await context.new_page()
