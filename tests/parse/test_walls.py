@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
+from importlib.resources import files
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.walls import NEIGHBOURS, WALLS, Sample, page
 
 from lycosa.parse import read
@@ -41,3 +46,14 @@ def test_a_log_in_where_a_page_was_is_a_wall() -> None:
     form = page("Members", "<form><input name=u><input type=password name=p><button>Go</button></form>")
     assert find(Sample("", "", form), known=True) == "login"
     assert find(Sample("", "", form, path="/login"), known=True) == ""
+
+
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize("table", ["not_found", "out_of_order", "consent"])
+def test_what_an_error_is_called_has_a_hint(table: str, data: st.DataObject) -> None:
+    """The first look at a title passes over nothing that the closer one would find."""
+    words = tomllib.loads(files("lycosa.parse").joinpath("walls.toml").read_text("utf-8"))["words"]
+    for pattern in words[table]:
+        said = data.draw(st.from_regex(pattern, fullmatch=True)).casefold()
+        assert any(hint in " ".join(said.split()) for hint in words["hints"]), (pattern, said)

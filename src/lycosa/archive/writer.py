@@ -20,6 +20,7 @@ import time
 from collections.abc import Mapping
 from io import FileIO
 from pathlib import Path
+from struct import Struct
 from typing import Literal, Self
 
 from lycosa.archive import unstored_log
@@ -62,7 +63,7 @@ _METADATA = (
 _UNSTORED_BYTES = 1 << 20  # of lines that make one record; a quarter of it would take a fortieth more of the disk
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [bytes((high, low)) for high in _ALPHABET for low in _ALPHABET]
-_SHIFTS = range(150, -10, -10)
+_WORDS = Struct(">QQI").unpack
 _FIELD_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _UNSAFE = re.compile(r"[^!-~]+")
 
@@ -441,9 +442,13 @@ def _sha1(block: bytes) -> bytes:
 
 
 def _base32(digest: bytes) -> bytes:
-    """RFC 4648 base 32 of a SHA-1; the standard library's takes twice as long."""
-    n = int.from_bytes(digest, "big")
-    return b"".join([_PAIRS[n >> shift & 1023] for shift in _SHIFTS])
+    """RFC 4648 base 32 of a SHA-1, ten bits at a time; the standard library's takes twice as long."""
+    a, b, c = _WORDS(digest)
+    p = _PAIRS
+    first = (p[a >> 54], p[a >> 44 & 1023], p[a >> 34 & 1023], p[a >> 24 & 1023], p[a >> 14 & 1023], p[a >> 4 & 1023])
+    second = (p[(a & 15) << 6 | b >> 58], p[b >> 48 & 1023], p[b >> 38 & 1023], p[b >> 28 & 1023], p[b >> 18 & 1023])
+    third = (p[b >> 8 & 1023], p[(b & 255) << 2 | c >> 30], p[c >> 20 & 1023], p[c >> 10 & 1023], p[c & 1023])
+    return b"".join(first + second + third)
 
 
 def _write_all(fd: int, data: bytes | memoryview) -> None:

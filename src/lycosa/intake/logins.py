@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -187,6 +186,8 @@ def read_cookie_file(path: str) -> list[str]:
 
 
 def _read_firefox(file: Path) -> list[str]:
+    import sqlite3  # hardly any crawl needs it
+
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?immutable=1", uri=True)) as database:
             rows = database.execute("SELECT host, path, isSecure, expiry, name, value FROM moz_cookies").fetchall()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -40,6 +40,8 @@ _ERROR_CHARS, _SURE_CHARS = 700, 200
 _CHALLENGE_CHARS, _FEW_LINKS = 700, 6
 #: A form with so many fields to fill in is no challenge; what stands around a log-in form that hides a page.
 _FORM_FIELDS, _LOGIN_CHARS = 2, 500
+#: What counts of a paragraph, of a title or heading, and how many of these are looked at.
+_PARAGRAPH, _HEAD_CHARS, _HEADS = 500, 300, 3
 _MARK_CHARS, _SCRIPT_CHARS = 2000, 20_000
 _FORMS_MAX = 10_000
 _KINDS = ("text", "email", "password", "search", "tel")
@@ -47,21 +49,20 @@ _KINDS = ("text", "email", "password", "search", "tel")
 _KNOWN = tomllib.loads((Path(__file__).parent / "walls.toml").read_text("utf-8"))
 
 
+@cache
 def _named(table: str) -> Any:
     """One pattern of a table; the name of the group that matched is the vendor's."""
     return re2.compile("(?s)" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in _KNOWN[table].items()))
 
 
+@cache
 def _words(name: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in _KNOWN["words"][name]), re.IGNORECASE)
 
 
 _HEADERS: dict[str, list[str]] = _KNOWN["headers"]
-_MARKS, _GUARDS, _SAYINGS = _named("marks"), _named("guards"), _named("sayings")
-_CAPTCHA, _WAITING, _HUMAN, _ENABLE_BOTH = map(_words, ("captcha", "waiting", "human", "enable_both"))
-_NOT_FOUND, _GREETING, _OUT_OF_ORDER, _SORRY = map(_words, ("not_found", "greeting", "out_of_order", "sorry"))
-_NUMBER, _LOGIN_PLACE, _WAY_BACK = map(_words, ("number", "login_place", "way_back"))
-_CONSENT, _CONSENT_PLACE, _ACCEPT = map(_words, ("consent", "consent_place", "accept"))
+#: One of these is in every title or heading of an error or a question for consent, and in hardly any other.
+_HINT = re2.compile("|".join(_KNOWN["words"]["hints"]))
 #: Where one part of a title ends.
 _PARTS = re.compile(r"\s+[-/·•]\s+|[|–—»«›‹!.:?…,(){}\[\]\"“”„¡¿。！：|]+")
 _FILE = re.compile(r"\.(?:pdf|docx?|pptx?|xlsx?|od[tps]|epub|zip|csv|xml|json)$", re.IGNORECASE)
@@ -81,8 +82,9 @@ class WallFinder:
 
         `known`: a page was here before; `moved`: a seed was redirected here.
         """
-        for name, (begin, vendor) in _HEADERS.items():
-            if name in headers and headers[name].lower().startswith(begin):
+        for name in _HEADERS.keys() & headers.keys():
+            begin, vendor = _HEADERS[name]
+            if headers[name].lower().startswith(begin):
                 return CHALLENGE + vendor
         if status == 202 and not doc.body:
             return f"{CHALLENGE}aws-waf"
@@ -90,13 +92,15 @@ class WallFinder:
         if tree is None or len(doc.body) > _BYTES:
             return KEY_FILE if doc.kind == "text" and _is_key(doc) else ""
         is_small = len(doc.links) <= _LINKS
-        if not is_small and not any(map(_judge_part, _parts(doc.title))):  # errors have all the links of their site
+        if not is_small and not _is_suspect([doc.title]):  # errors have all the links of their site
+            return ""
+        heads, is_long = _read_beginning(doc.title, tree)
+        if is_long and not _is_suspect(heads):
             return ""
         raw = len(tree.text) - sum(len(e.text) for e in tree.iter_elements(("script", "style")))
         if raw > _RAW:
             return ""  # the text that readers see costs ten times as much
-        heads = [doc.title, *(head.text for head in islice(tree.iter_elements(("h1", "h2")), 2))]
-        if raw > _RAW_CHALLENGE and not any(map(_is_suspect, heads)):
+        if raw > _RAW_CHALLENGE and not _is_suspect(heads):
             return ""
         chars = len(doc.text)
         if is_small and chars <= _CHARS and (vendor := _find_challenge(tree, doc, heads)):
@@ -116,7 +120,7 @@ class WallFinder:
         if form is None or fields[0].attr("autocomplete") == "new-password":
             return False
         parts = urlsplit(doc.url)
-        is_own_place = _LOGIN_PLACE.search(f"{parts.netloc.partition('.')[0]} {parts.path}") is not None
+        is_own_place = _words("login_place").search(f"{parts.netloc.partition('.')[0]} {parts.path}") is not None
         if (is_own_place and not moved) or len(doc.text) - len(form.text) > _LOGIN_CHARS:
             return False
         if moved or _FILE.search(parts.path) or (known and len(parts.path) > 1) or _leads_back(form, parts.path):
@@ -132,25 +136,45 @@ def _is_key(doc: Doc) -> bool:
     return 8 <= len(name) <= 128 and doc.body.strip() == name.encode()
 
 
-def _is_suspect(head: str) -> bool:
-    """Whether a title or a heading may be that of an error, or of a question for consent."""
-    return any(map(_judge_part, _parts(head))) or _CONSENT.fullmatch(" ".join(head.split())) is not None
+def _read_beginning(title: str, tree: Document) -> tuple[list[str], bool]:
+    """The title and the first headings, and whether so much is written there that the page is no challenge."""
+    heads, chars = [title], 0
+    for e in tree.iter_elements(("h1", "h2", "p")):
+        if e.tag == "p":
+            chars += min(len(e.text), _PARAGRAPH)  # it may have a script in it
+            if chars > _RAW_CHALLENGE:
+                return heads, True
+        elif len(heads) < _HEADS:
+            heads.append(e.text)
+    return heads, False
+
+
+def _is_suspect(heads: list[str]) -> bool:
+    """Whether one of title and headings may be that of an error, or of a question for consent."""
+    line = " | ".join(" ".join(head[:_HEAD_CHARS].replace("’", "'").casefold().split()) for head in heads)
+    return _HINT.search(line) is not None and any(any(map(_judge_part, _parts(h))) or _asks_consent(h) for h in heads)
+
+
+def _asks_consent(head: str) -> bool:
+    return _words("consent").fullmatch(" ".join(head.split())) is not None
 
 
 def _parts(line: str) -> list[str]:
     """The parts of a title, in small letters, without a greeting."""
-    parts = (" ".join(part.split()) for part in _PARTS.split(line[:300].replace("’", "'").casefold()))
-    return [part[found.end() :].lstrip() if (found := _GREETING.match(part)) else part for part in parts if part]
+    parts = (" ".join(part.split()) for part in _PARTS.split(line[:_HEAD_CHARS].replace("’", "'").casefold()))
+    return [
+        part[found.end() :].lstrip() if (found := _words("greeting").match(part)) else part for part in parts if part
+    ]
 
 
 def _judge_part(part: str) -> str:
     """What a part of a title says, wholly: that there is no page, or that the site is out of order."""
     if "404" in part:
-        rest = " ".join(_NUMBER.sub(" ", part).split())
-        return SOFT_404 if not rest or _NOT_FOUND.fullmatch(rest) else ""
-    if _NOT_FOUND.fullmatch(part):
+        rest = " ".join(_words("number").sub(" ", part).split())
+        return SOFT_404 if not rest or _words("not_found").fullmatch(rest) else ""
+    if _words("not_found").fullmatch(part):
         return SOFT_404
-    return SOFT_ERROR if _OUT_OF_ORDER.fullmatch(part) else ""
+    return SOFT_ERROR if _words("out_of_order").fullmatch(part) else ""
 
 
 def _find_error(doc: Doc, heads: list[str]) -> str:
@@ -158,10 +182,10 @@ def _find_error(doc: Doc, heads: list[str]) -> str:
     parts = [part for head in heads for part in _parts(head)]
     said = [code for part in parts if (code := _judge_part(part))]
     if set(said) == {SOFT_404} and all(part == "404" for part in parts if _judge_part(part)):
-        said = said if _SORRY.search(doc.text) else []  # a number like any other: of a row, a room, a bus
+        said = said if _words("sorry").search(doc.text) else []  # a number like any other: of a row, a room, a bus
     if not said or len(doc.text) - sum(len(link.text) for link in doc.links) > _ERROR_CHARS:
         return ""
-    is_sure = len(said) > 1 or said[0] == SOFT_ERROR or len(doc.text) <= _SURE_CHARS or _SORRY.search(doc.text)
+    is_sure = len(said) > 1 or said[0] == SOFT_ERROR or len(doc.text) <= _SURE_CHARS or _words("sorry").search(doc.text)
     return said[0] if is_sure else ""
 
 
@@ -169,26 +193,26 @@ def _find_challenge(tree: Document, doc: Doc, heads: list[str]) -> str:
     """Whose challenge a short page is; empty: it is none."""
     text, fields = doc.text, len(tree.select(_FIELDS))
     marks = "\n".join(_read_marks(tree))
-    if fields < _FORM_FIELDS and (found := _MARKS.search(marks)) is not None:
+    if fields < _FORM_FIELDS and (found := _named("marks").search(marks)) is not None:
         return found.lastgroup or ""
     seen = " ".join(f"{doc.title} {text}".split()).casefold()
-    if (found := _SAYINGS.search(seen)) is not None and tree.select_one("pre, code, blockquote") is None:
+    if (found := _named("sayings").search(seen)) is not None and tree.select_one("pre, code, blockquote") is None:
         return found.lastgroup or ""
-    if not seen and (found := _GUARDS.search(marks)) is not None:
+    if not seen and (found := _named("guards").search(marks)) is not None:
         return found.lastgroup or ""
     anchors = sum(link.kind == "a" for link in doc.links)
     if anchors > _FEW_LINKS or len(text) > _CHALLENGE_CHARS or tree.select_one("script") is None:
         return ""
-    is_captcha, speaks_of_humans = _CAPTCHA.search(marks) is not None, _HUMAN.search(seen) is not None
+    is_captcha, speaks_of_humans = _words("captcha").search(marks) is not None, _words("human").search(seen) is not None
     if (
         speaks_of_humans
         and fields < _FORM_FIELDS
-        and any(map(_WAITING.fullmatch, (p for h in heads for p in _parts(h))))
+        and any(map(_words("waiting").fullmatch, (p for h in heads for p in _parts(h))))
     ):
         return "captcha" if is_captcha else "browser"
     if is_captcha and speaks_of_humans and not fields:
         return "captcha"
-    return "browser" if not fields and not anchors and _ENABLE_BOTH.match(text.lstrip()) else ""
+    return "browser" if not fields and not anchors and _words("enable_both").match(text.lstrip()) else ""
 
 
 def _read_marks(tree: Document) -> Iterator[str]:
@@ -203,17 +227,20 @@ def _leads_back(form: Element, path: str) -> bool:
     """Whether a log-in form says that it leads back to this very address."""
     fields = [(e.attr("name") or "", e.attr("value") or "") for e in form.select("input[type=hidden]")]
     fields += parse_qsl(urlsplit(form.attr("action") or "").query)
-    return len(path) > 1 and any(_WAY_BACK.search(name) and unquote(path) in unquote(value) for name, value in fields)
+    return len(path) > 1 and any(
+        _words("way_back").search(name) and unquote(path) in unquote(value) for name, value in fields
+    )
 
 
 def _is_consent(doc: Doc, tree: Document, heads: list[str]) -> bool:
     """Whether a page does nothing but ask for consent."""
-    if not any(_CONSENT.fullmatch(" ".join(head.split())) for head in heads):
+    if not any(map(_asks_consent, heads)):
         return False
-    if _CONSENT_PLACE.search(urlsplit(doc.url).path) or tree.select_one("article, p ~ p ~ p ~ p ~ p ~ p") is not None:
+    is_place = _words("consent_place").search
+    if is_place(urlsplit(doc.url).path) or tree.select_one("article, p ~ p ~ p ~ p ~ p ~ p") is not None:
         return False
     buttons = tree.select("button, input[type=submit]")
     actions = " ".join(form.attr("action") or "" for form in tree.select("form"))
-    return _CONSENT_PLACE.search(actions) is not None and any(
-        _ACCEPT.search(e.text or e.attr("value") or "") for e in buttons
+    return is_place(actions) is not None and any(
+        _words("accept").search(e.text or e.attr("value") or "") for e in buttons
     )

@@ -221,7 +221,7 @@ class Repetition:
                 self._end_run(parent.lineage[0])
             return
         start_of_url, host = _start_of(target.url), target.host
-        fresh = [one.url for one in islice(found, _FOUND) if one.host == host and _is_open(one)]
+        fresh = [one.url for one in islice(found, _FOUND) if one.host == host and (not one.state or _is_open(one))]
         if self.copies:
             self._observe_copy(target.url, host, page, repeated=repeated, fresh=fresh)
         folder = self._folders.get(start_of_url) or self._open(start_of_url, target.url, host)
