@@ -46,6 +46,10 @@ RULES = {
         "traps.copies pages with this parameter were copies of others, and so was a sample of the rest",
         "raise traps.copies, or set it to 0",
     ),
+    "trap:tarpit": Reason(
+        "traps.tarpits pages of its folder led only to what was never named elsewhere, and no end of them was found",
+        "raise traps.tarpits, or set it to 0",
+    ),
     "trap:path-depth": Reason("the path has more segments than traps.path_depth", "raise traps.path_depth"),
     "trap:repeat": Reason("a segment recurs in the path more often than traps.repeats", "raise traps.repeats"),
     "trap:session": Reason(

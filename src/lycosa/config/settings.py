@@ -287,6 +287,9 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     sample. Ten in which only numbers are new count as one; pages that lists link to do not count"""
     copies: Count = 10
     """pages with one parameter (`?sort=`, `?replytocom=`) of which all were copies of others; then only a sample"""
+    tarpits: Count = 150
+    """pages of generated text in one folder that lead only to what was never named elsewhere; then only a sample, and
+    a way down in search of an end"""
     hosts_per_domain: Count = 1000
     """hosts below one registered domain"""
     links_per_page: Count = 100_000

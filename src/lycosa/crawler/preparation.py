@@ -147,6 +147,7 @@ _GOVERNED_BY = {
     "trap:hosts": ("traps.hosts_per_domain",),
     "trap:near-duplicates": ("traps.near_duplicates",),
     "trap:copies": ("traps.copies",),
+    "trap:tarpit": ("traps.tarpits",),
     "nofollow": ("fetch.nofollow",),
     "rel-nofollow": ("fetch.rel_nofollow",),
     "internal-link": ("fetch.follow",),

@@ -186,6 +186,7 @@ _BOUNDS = {
     "trap:near-duplicates": ("their folders repeat themselves without end", "--set traps.near_duplicates=0"),
     "trap:calendar": ("dates that led to each other brought nothing new", "--set traps.calendar=0"),
     "trap:copies": ("others with the same parameters were copies", "--set traps.copies=0"),
+    "trap:tarpit": ("their folders are generated without end", "--set traps.tarpits=0"),
     "trap:queries": ("so many query strings of their paths were taken", "--set traps.queries_per_path=0"),
     "trap:session": ("their pages were taken under other session ids", "--set traps.sessions=0"),
     "trap:names": ("so many names in their folders were taken", "--set traps.names_per_folder=0"),

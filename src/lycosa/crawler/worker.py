@@ -43,7 +43,7 @@ from lycosa.intake.answer_intake import AnswerIntake
 from lycosa.intake.guidance import LinkScoring
 from lycosa.judge.admission.fetch_rules import HOST_BUDGET, PAGE_LIMIT, ROBOTS_FIRST, FetchRules
 from lycosa.judge.admission.fetch_rules import REASON as HOST_QUOTA
-from lycosa.judge.admission.repetition import CALENDAR, COPIED, SPENT
+from lycosa.judge.admission.repetition import CALENDAR, COPIED, SPENT, TARPIT
 from lycosa.judge.admission.repetition import CODE as NEAR_DUPLICATES
 from lycosa.judge.admission.rules import Rules
 from lycosa.model import (
@@ -580,7 +580,7 @@ class Worker:
         reopened = self.rules.repetition.drain_reopened()
         back = [host for host, room in grown if self.frontier.changes.readmit(host, HOST_QUOTA, limit=room)]
         readmit = self.frontier.changes.readmit
-        for reason in (NEAR_DUPLICATES, CALENDAR, COPIED):
+        for reason in (NEAR_DUPLICATES, CALENDAR, COPIED, TARPIT):
             back += [host for host in reopened if readmit(host, reason, limit=_COME_BACK)]
         chooses_again = self.mission.order != "bfs" and not (self.best_first is not None and self.best_first.closed)
         found = dict.fromkeys(row.host for row in discoveries if row.host in committed.woken_hosts)

@@ -24,7 +24,7 @@ from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.collection.status import NEAR_NAME
 from lycosa.derived.store import Derived, open_derived, place_of, translated, write_meta
-from lycosa.judge.admission.repetition import keys_of
+from lycosa.judge.admission.folders import keys_of
 from lycosa.model import IS_PAGE
 from lycosa.text.fingerprint import (
     FRAME_MOST,

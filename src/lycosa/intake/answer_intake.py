@@ -175,7 +175,7 @@ class AnswerIntake:
         self._redirects = RedirectLoops(known, mission.fetch)
         self._requisites = mission.requisites.take
         traps = mission.traps
-        self._compares = max(traps.near_duplicates, traps.calendar, traps.copies) > 0
+        self._compares = max(traps.near_duplicates, traps.calendar, traps.copies, traps.tarpits) > 0
         self.crawl_log = crawl_log
         self.batch = PendingBatch()
         trusted_kinds = guarded_quarry.trusted_kinds if guarded_quarry is not None else frozenset[str]()
@@ -421,9 +421,13 @@ class AnswerIntake:
             outcome.state, outcome.reason = State.REJECTED, refusal.reason
             return
         self._store_page(answer, outcome, page, doc, kind=kind, rows=rows, known=known)
-        if self._compares and not target.digest and (doc.links or doc.tree is None):
+        if self._compares and not target.digest:
             found = islice(self.batch.discoveries, known, None)
-            self._rules.repetition.observe(target, doc, repeated=outcome.state == State.DUPLICATE, found=found)
+            repetition, repeated = self._rules.repetition, outcome.state == State.DUPLICATE
+            if doc.links or doc.tree is None:
+                repetition.observe(target, doc, repeated=repeated, found=found, rows=rows)
+            else:
+                repetition.observe_end(target, doc)
         self.cpu["keep"] += time.perf_counter() - followed
 
     def _store_page(

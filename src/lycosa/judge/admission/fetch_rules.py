@@ -235,7 +235,7 @@ class FetchRules(Generic[Host]):
         if self._forbids is not None and target.via != "sitemap" and (refusal := self._forbids(url)) is not None:
             return refusal
         if not (target.seed or target.digest or target.via == "sitemap"):
-            verdict = self._rules.repetition.judge(url, target.host)
+            verdict = self._rules.repetition.judge(url, target.host, depth=target.depth)
             if not verdict.ok:
                 return verdict
             if self._quota is not None and (refusal := self._quota.refusal(target)) is not None:

@@ -20,7 +20,8 @@ All pages of one pattern that are nothing but a date, wherever it stands in thei
 spent after `traps.calendar` of them, one after the other, that were found on such pages and said nothing new (ten times
 as many where nothing but the date says that it is a calendar).
 
-A pattern under which there are only copies of other pages (`copies`) is spent as well.
+A pattern under which there are only copies of other pages (`copies`) is spent as well, and a folder of generated text
+(`tarpits`).
 
 The addresses of a spent folder or calendar are refused, but for a sample: the first, second, fourth, eighth… is
 fetched. If one says something new, the folder is opened again, and what was refused comes back.
@@ -32,13 +33,14 @@ those of an earlier page. Where that leads to nothing it is tried ever more rare
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from enum import IntEnum
 from itertools import islice
 from typing import NamedTuple, Protocol
 
 from lycosa.judge.admission.copies import COPIES, Copies, patterns_of
+from lycosa.judge.admission.folders import QUERIES, Folder, keys_of, start_of
+from lycosa.judge.admission.tarpits import TARPITS, Tarpits
 from lycosa.judge.admission.traps import OK, Tallies, find_date, find_session, make_key, split
 from lycosa.model import Discovery, State, Target, Verdict
 from lycosa.output.plain import counted
@@ -47,6 +49,7 @@ from lycosa.text.fingerprint import cut_runs, read_lines, read_numbers
 CODE = "trap:near-duplicates"
 CALENDAR = "trap:calendar"
 COPIED = "trap:copies"
+TARPIT = "trap:tarpit"
 #: The mark of a collection in whose tallies spent folders are.
 SPENT = "spent_folders"
 _KEY = "near:"
@@ -57,23 +60,17 @@ _BARE_DATES = 10
 #: Of copies one in so many is fetched as well: pages of their own may be rare among them.
 _COPY_SAMPLE = 64
 
-#: What the bound is multiplied with for all that lies below a folder, and divided by for one path with many queries.
+#: What the bound is multiplied with for all that lies below a folder.
 _BELOW = 4
-_QUERIES = 4
-#: Pages in which only numbers are new that count as one that says nothing new.
-_NUMBERED_WORTH = 10
 #: Folders of the pages before a page that are remembered with it.
 _LINEAGE = 4
 #: A folder grows while each of its last pages led to so many new ones of its kind; an endless one, to one or more.
 _GROWTH = 0.5
-_GROWTH_PAGES = 64
 #: New addresses of a page that are looked at.
 _FOUND = 256
 #: From this part of the bound on, new addresses of the folder are fetched after all others.
 _DULL = 4
-#: The first page of a folder that is compared with another, and the longest way from one comparison to the next; the
-#: latter also for pages that look like an earlier one.
-_FIRST = 16
+#: The longest way from one comparison to the next, also for pages that look like an earlier one.
 _LONGEST = 32
 _LONGEST_MET = 4
 #: After so many repetitions one after the other every page of a site is looked at.
@@ -90,9 +87,8 @@ _FOLDERS = 50_000
 _SHAPES = 100_000
 _SUSPECTS = 100_000
 _HOSTS = 100_000
-_DEEPEST = 12  # parts of a path that make a folder
 
-_NUMBERED = re.compile(r"[^/?0-9]*+[0-9][^/?]*+")
+Row = tuple[str, str, bool]  # of a link: address, anchor text, whether it is followed
 
 
 class News(IntEnum):
@@ -123,64 +119,10 @@ class Readable(Protocol):
         """The text that a reader sees, one block per line."""
 
 
-class _Folder:
-    """What is remembered of the pages in one folder, or of all below it."""
-
-    __slots__ = (
-        "above",
-        "bound",
-        "bred",
-        "echoes",
-        "gap",
-        "growth",
-        "host",
-        "key",
-        "length",
-        "next",
-        "next_met",
-        "pages",
-        "probes",
-        "run",
-        "runs",
-        "worth",
-    )
-
-    def __init__(self, host: str, key: str, above: tuple[_Folder, ...], *, bound: int) -> None:
-        self.host = host
-        self.key = key
-        self.above = above
-        # A path with queries is left earlier than a folder, but not for pages with new numbers.
-        self.worth = _NUMBERED_WORTH * (_QUERIES if key.endswith("?") else 1)
-        self.bound = bound * self.worth
-        self.pages = 0
-        self.run = 0  # repetitions one after the other that count, in parts of one
-        self.bred = 0  # pages that it brought forth itself
-        self.growth = 1.0  # how many new ones of their kind each of them led to, of late
-        self.echoes = 0  # of a whole site: all repetitions one after the other
-        self.next = _FIRST  # the page that is looked at next
-        self.next_met = 1
-        self.gap = _FIRST // 2
-        self.probes: tuple[str, ...] = ()  # pieces of the last page that was looked at
-        self.length = 0
-        self.runs: set[int] | None = None
-
-    def grow(self, kin: set[str], fresh: list[str]) -> None:
-        """Learn from a page that the folder brought forth itself how many new ones of its `kin` each leads to."""
-        more = sum(keys_of(one)[0] in kin for one in fresh)
-        self.bred += 1
-        self.growth += (more - self.growth) / min(self.bred, _GROWTH_PAGES)
-
-    def charge_above(self, *, wholly: bool) -> None:
-        """Count a repetition with the folders above; `wholly`: it says nothing new at all."""
-        for one in self.above:
-            if one is not self:
-                one.run += one.worth if wholly else 1
-
-
 class _Suspect(NamedTuple):
     """A page that brought nothing new but perhaps numbers, or looks so."""
 
-    lineage: tuple[_Folder, ...]  # its folder, then those of the suspects that led to it, the nearest first
+    lineage: tuple[Folder, ...]  # its folder, then those of the suspects that led to it, the nearest first
     numbered: bool  # its numbers are new
 
 
@@ -188,17 +130,26 @@ class Repetition:
     """The folders that are being crawled, and those that are spent."""
 
     def __init__(
-        self, bound: int, tallies: Tallies, *, calendar: int = 0, copies: int = 0, stored: bool = True
+        self,
+        bound: int,
+        tallies: Tallies,
+        *,
+        calendar: int = 0,
+        copies: int = 0,
+        tarpits: int = 0,
+        stored: bool = True,
     ) -> None:
-        """`calendar`, `copies`: the bounds on these. `stored`: tallies of an earlier run may know of spent folders."""
+        """`calendar`, `copies`, `tarpits`: the bounds on these. `stored`: an earlier run may know of spent folders."""
         self.bound = bound
         self.calendar = calendar
         self.copies = copies
+        self.tarpits = tarpits
         self._copies = Copies(copies)
+        self._tarpits = Tarpits(tarpits)
         self._has_news = False  # a folder was spent since the last call of `drain_news`
         self._tallies = tallies
         self._stored = stored
-        self._folders: dict[str, _Folder] = {}  # by the beginning of an address, and by host and key
+        self._folders: dict[str, Folder] = {}  # by the beginning of an address, and by host and key
         self._shapes: set[int] = set()
         self._former: set[int] = set()
         self._suspects: dict[int, _Suspect] = {}  # by row
@@ -210,22 +161,31 @@ class Repetition:
         self._samples: set[str] = set()  # addresses of spent folders that are fetched all the same
         self._reopened: set[str] = set()  # hosts
 
-    def observe(self, target: Target, page: Readable, *, repeated: bool, found: Iterable[Discovery] = ()) -> None:
+    def observe(
+        self,
+        target: Target,
+        page: Readable,
+        *,
+        repeated: bool,
+        found: Iterable[Discovery] = (),
+        rows: Sequence[Row] = (),
+    ) -> None:
         """Count a page that was fetched for the first time; `repeated`: its very bytes were seen before.
 
-        `found`: the addresses that it was the first to lead to.
+        `found`: the addresses that it was the first to lead to; `rows`: all that it leads to.
         """
-        parent = self._suspects.get(target.parent)
+        parent, host = self._suspects.get(target.parent), target.host
         if page.tree is None:
             if not repeated and parent is not None:
                 self._end_run(parent.lineage[0])
+            self.observe_end(target, page)
             return
-        start_of_url, host = _start_of(target.url), target.host
         fresh = [one.url for one in islice(found, _FOUND) if one.host == host and (not one.state or _is_open(one))]
         if self.copies:
             self._observe_copy(target.url, host, page, repeated=repeated, fresh=fresh)
-        folder = self._folders.get(start_of_url) or self._open(start_of_url, target.url, host)
+        folder = self._find_folder(target)
         folder.pages += 1
+        self._observe_maze(target, page, folder, rows=() if repeated else rows, fresh=fresh)
         site = folder.above[0]
         calendar = self._find_calendar(target)
         lineage = parent.lineage if parent is not None else ()
@@ -247,6 +207,14 @@ class Repetition:
             self._end_run(parent.lineage[0])
         self._count(folder, lineage, target.url, news=news, bred=bred, repeated=repeated, fresh=fresh)
 
+    def observe_end(self, target: Target, page: Readable) -> None:
+        """Count an answer that leads nowhere."""
+        self._observe_maze(target, page, self._find_folder(target), rows=(), fresh=())
+
+    def _find_folder(self, target: Target) -> Folder:
+        start = start_of(target.url)
+        return self._folders.get(start) or self._open(start, target.url, target.host)
+
     def _observe_copy(self, url: str, host: str, page: Readable, *, repeated: bool, fresh: list[str]) -> None:
         """Learn under which patterns a site only shows what it shows elsewhere."""
         copies = self._copies
@@ -265,6 +233,24 @@ class Repetition:
                 self._dull.setdefault(host, set()).add(key)
                 self._tallies.add(host, _KEY + key, times=self.copies)
                 self._has_news = self._stored = True
+
+    def _observe_maze(
+        self, target: Target, page: Readable, folder: Folder, *, rows: Sequence[Row], fresh: Sequence[str]
+    ) -> None:
+        """Learn which folders are generated without end; a page with an end opens them again."""
+        if not self.tarpits:
+            return
+        host, is_maze = target.host, self._tarpits.is_maze(target, page, rows, fresh)
+        tarpit = self._tarpits.count(target, folder.above, is_maze=is_maze)
+        if tarpit is not None and (key := TARPITS + tarpit.key) not in (spent := self._load(host)):
+            spent.add(key)
+            self._tarpits.begin_at(host + key, target.depth)
+            self._tallies.add(host, _KEY + key, times=self.tarpits)
+            self._has_news = self._stored = True
+        elif not is_maze and target.url in self._samples:
+            for one in folder.above:
+                if self._reopen(host, [TARPITS + one.key]):
+                    one.mazes = 0
 
     def _find_calendar(self, target: Target) -> str:
         """The key of the calendar that a page belongs to which was found on a page for a date; else nothing."""
@@ -297,7 +283,7 @@ class Repetition:
         dated = find_date(*split(url)) if self.calendar else None
         return make_key((_CALENDAR if dated.telling else _DATES)[:-1], dated.pattern) if dated is not None else ""
 
-    def _look(self, folder: _Folder, page: Readable, target: Target, *, met: bool, dated: bool) -> News | None:
+    def _look(self, folder: Folder, page: Readable, target: Target, *, met: bool, dated: bool) -> News | None:
         """Look at a page, if it is time to; None where it is not, or where there is nothing to compare it with."""
         sampled = bool(self._samples) and target.url in self._samples
         watched = bool(folder.run or folder.above[0].echoes >= _ECHOES or sampled or dated)
@@ -326,7 +312,7 @@ class Repetition:
         for host in [host for host in self._spent if is_meant(host)]:
             del self._spent[host]
 
-    def judge(self, url: str, host: str) -> Verdict:
+    def judge(self, url: str, host: str, *, depth: int = 0) -> Verdict:
         """Whether an address may be fetched: its folder may still bring something, or it belongs to the sample."""
         spent = self._spent.get(host)
         if spent is None:
@@ -334,19 +320,20 @@ class Repetition:
         if not spent:
             return OK
         found = self._find_spent(url, spent)
-        if not found or self._is_sample(url, host + found):
+        if not found or self._is_sample(url, host + found, depth):
             return OK
         return self._refuse(host, found)
 
     def _find_spent(self, url: str, spent: set[str]) -> str:
         if "?" in url and (key := next((key for key in patterns_of(url) if key in spent), "")):
             return key
-        if (key := next((key for key in keys_of(url) if key in spent), "")) or not self.calendar:
+        keys = keys_of(url)
+        if key := next((key for key in (*keys, *map(TARPITS.__add__, keys)) if key in spent), ""):
             return key
         key = self._name_calendar(url)
         return key if key in spent else ""
 
-    def _is_sample(self, url: str, folder: str) -> bool:
+    def _is_sample(self, url: str, folder: str, depth: int) -> bool:
         """Whether an address of a spent folder is fetched all the same; it is counted."""
         if url in self._samples:
             return True
@@ -354,7 +341,8 @@ class Repetition:
             self._refused.clear()
             self._samples.clear()
         count = self._refused[folder] = self._refused.get(folder, 0) + 1
-        if count & (count - 1) and (count % _COPY_SAMPLE or COPIES not in folder):
+        is_first = TARPITS in folder and self._tarpits.goes_deeper(folder, depth)
+        if count & (count - 1) and (count % _COPY_SAMPLE or COPIES not in folder) and not is_first:
             return False
         self._samples.add(url)
         return True
@@ -371,6 +359,7 @@ class Repetition:
             (CODE, "near_duplicates", self.bound, keys_of(url)),
             (CALENDAR, "calendar", self.calendar, [self._name_calendar(url)]),
             (COPIED, "copies", self.copies, patterns_of(url)),
+            (TARPIT, "tarpits", self.tarpits, [TARPITS + key for key in keys_of(url)]),
         ):
             found = next((key for key in keys if key in self._load(host)), "") if bound else ""
             fine = f"nothing that the address belongs to is known to repeat itself; traps.{setting} = {bound}"
@@ -385,6 +374,11 @@ class Repetition:
                 f"{host}{key.removeprefix(COPIES)}: pages under it were copies of others; traps.copies = {self.copies}"
             )
             return Verdict(False, COPIED, detail)
+        if key.startswith(TARPITS):
+            detail = (
+                f"{host}{key.removeprefix(TARPITS)}: {self.tarpits} pages led only to what was never named elsewhere"
+            )
+            return Verdict(False, TARPIT, f"{detail}; traps.tarpits = {self.tarpits}")
         dated = key.startswith((_CALENDAR, _DATES))
         name = key.partition(":")[2] if dated else key
         detail = f"{host}{name}: {counted(count, 'page')} one after the other brought nothing new; allowed: "
@@ -401,10 +395,12 @@ class Repetition:
     def _bound_of(self, key: str) -> int:
         if key.startswith(COPIES):
             return self.copies
+        if key.startswith(TARPITS):
+            return self.tarpits
         if key.startswith((_CALENDAR, _DATES)):
             return self.calendar * (_BARE_DATES if key.startswith(_DATES) else 1)
         if key.endswith("?"):
-            return -(-self.bound // _QUERIES)
+            return -(-self.bound // QUERIES)
         return self.bound * _BELOW if key.endswith("*") else self.bound
 
     def _load(self, host: str) -> set[str]:
@@ -417,17 +413,17 @@ class Repetition:
         self._spent[host] = spent
         return spent
 
-    def _open(self, start: str, url: str, host: str) -> _Folder:
+    def _open(self, start: str, url: str, host: str) -> Folder:
         if len(self._folders) >= _FOLDERS:
             self._folders.clear()
             self._runs = 0
-        above: tuple[_Folder, ...] = ()
+        above: tuple[Folder, ...] = ()
         folder = None
         for key in reversed(keys_of(url)):
             name = f"{host}{key}"
             folder = self._folders.get(name)
             if folder is None:
-                folder = self._folders[name] = _Folder(host, key, above, bound=self._bound_of(key))
+                folder = self._folders[name] = Folder(host, key, above, bound=self._bound_of(key))
             above = (*above, folder)
         assert folder is not None
         self._folders[start] = folder
@@ -442,7 +438,7 @@ class Repetition:
             self._former, self._shapes = self._shapes, set()
         return False
 
-    def _find_news(self, folder: _Folder, page: Readable, url: str, *, met: bool, wholly: bool) -> News | None:
+    def _find_news(self, folder: Folder, page: Readable, url: str, *, met: bool, wholly: bool) -> News | None:
         """What a page says that its folder did not say; None where nothing is known to compare it with."""
         alike = True if met else self._is_like_last(folder, page.text)
         news: News | None = None
@@ -454,7 +450,7 @@ class Repetition:
         return news
 
     @staticmethod
-    def _is_like_last(folder: _Folder, text: str) -> bool | None:
+    def _is_like_last(folder: Folder, text: str) -> bool | None:
         """Whether a page looks like the last one of its folder that was looked at; it is the last one from now on."""
         probes, length = folder.probes, folder.length
         folder.probes, folder.length = _probe(text), len(text)
@@ -462,7 +458,7 @@ class Repetition:
             return None
         return 4 * abs(len(text) - length) <= length and sum(probe in text for probe in probes) >= 2
 
-    def _find_news_in_text(self, folder: _Folder, page: Readable, url: str, *, wholly: bool) -> News | None:
+    def _find_news_in_text(self, folder: Folder, page: Readable, url: str, *, wholly: bool) -> News | None:
         """What of title and text is new; `wholly`: read and remember the text even if the title is new already."""
         if self._runs > _ALL_RUNS:
             for other in self._folders.values():
@@ -490,12 +486,12 @@ class Repetition:
             return None
         return News.TEXT if new else News(numbered)
 
-    def _suspect(self, row: int, folder: _Folder, lineage: tuple[_Folder, ...], *, numbered: bool = False) -> None:
+    def _suspect(self, row: int, folder: Folder, lineage: tuple[Folder, ...], *, numbered: bool = False) -> None:
         if len(self._suspects) >= _SUSPECTS:
             self._suspects.clear()
         self._suspects[row] = _Suspect((folder, *lineage[: _LINEAGE - 1]), numbered)
 
-    def _end_run(self, folder: _Folder) -> None:
+    def _end_run(self, folder: Folder) -> None:
         """End the run of repetitions of a folder that brought something new."""
         folder.above[0].echoes = 0
         if folder.run * _DULL >= folder.bound:
@@ -506,8 +502,8 @@ class Repetition:
 
     def _count(
         self,
-        folder: _Folder,
-        lineage: tuple[_Folder, ...],
+        folder: Folder,
+        lineage: tuple[Folder, ...],
         url: str,
         *,
         news: News,
@@ -527,31 +523,32 @@ class Repetition:
             folder.charge_above(wholly=says_nothing)
         self._spend_full((folder, *folder.above))
 
-    def _lengthen_run(self, folder: _Folder, *, by: int) -> None:
+    def _lengthen_run(self, folder: Folder, *, by: int) -> None:
         """Count a repetition of a folder, which may be dull from now on."""
         folder.run += by
         if folder.run * _DULL >= folder.bound:
             self._dull.setdefault(folder.host, set()).add(folder.key)
 
-    def _spend_full(self, folders: Iterable[_Folder]) -> None:
+    def _spend_full(self, folders: Iterable[Folder]) -> None:
         """Spend those of these folders whose run is as long as it may be."""
         for one in folders:
             if 0 < one.bound <= one.run and one.growth >= _GROWTH and one.key not in self._load(one.host):
                 self._spend(one)
 
-    def _spend(self, folder: _Folder) -> None:
+    def _spend(self, folder: Folder) -> None:
         self._load(folder.host).add(folder.key)
         self._tallies.add(folder.host, _KEY + folder.key, times=folder.run // folder.worth)
         self._has_news = self._stored = True
 
-    def _reopen(self, host: str, keys: list[str]) -> None:
-        """Open those of these folders that are spent: something in them brought something new."""
+    def _reopen(self, host: str, keys: list[str]) -> bool:
+        """Open those of these folders that are spent, and say whether any is: something in them brought news."""
         spent = self._load(host)
-        for key in keys:
-            if key in spent:
-                spent.discard(key)
-                self._tallies.add(host, _KEY + key, times=-self._tallies.count(host, _KEY + key))
-                self._reopened.add(host)
+        opened = [key for key in keys if key in spent]
+        for key in opened:
+            spent.discard(key)
+            self._tallies.add(host, _KEY + key, times=-self._tallies.count(host, _KEY + key))
+            self._reopened.add(host)
+        return bool(opened)
 
 
 def _is_open(discovery: Discovery) -> bool:
@@ -564,23 +561,6 @@ def _is_endless_in_form(url: str) -> bool:
     path, query = split(url)
     dated = find_date(path, query)
     return (dated is not None and dated.telling) or bool(find_session(path, query))
-
-
-def _start_of(url: str) -> str:
-    """The beginning of an address that its folder is known by: `/a/b` and `/a/b/` lie in `/a/`, `/a/b?c` in `/a/b?`."""
-    mark = url.find("?")
-    return url[: mark + 1] if mark >= 0 else url[: url.rfind("/", 8, -1) + 1] or url
-
-
-def keys_of(url: str) -> list[str]:
-    """What an address belongs to: its folder, or its path if it has a query (`/a/b/`, `/a/b/list?`), then all that lies
-    below each folder above it (`/a/b/**`, `/a/**`, `/**`). Parts with digits in them are `*`.
-    """
-    start = _start_of(url)
-    path = _NUMBERED.sub("*", start[start.find("/", 8) :])
-    parts = path.split("/", _DEEPEST)
-    above = ["/".join(parts[:depth]) + "/**" for depth in range(min(len(parts), _DEEPEST) - 1, 0, -1)]
-    return [path, *above] if len(parts) <= _DEEPEST else above
 
 
 def _probe(text: str) -> tuple[str, ...]:

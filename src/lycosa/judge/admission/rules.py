@@ -270,7 +270,12 @@ class Rules:
         self.traps = Traps(mission.traps, self.tallies, recall)
         traps = mission.traps
         self.repetition = Repetition(
-            traps.near_duplicates, self.tallies, calendar=traps.calendar, copies=traps.copies, stored=spent
+            traps.near_duplicates,
+            self.tallies,
+            calendar=traps.calendar,
+            copies=traps.copies,
+            tarpits=traps.tarpits,
+            stored=spent,
         )
         self._url_judge = url_judge
         self._depth = mission.limits.depth
@@ -290,7 +295,7 @@ class Rules:
         refusal = self._judge_settings(url, depth, host, via)
         if refusal is not None:
             return refusal
-        verdict = self.repetition.judge(url, host)
+        verdict = self.repetition.judge(url, host, depth=depth)
         return self.traps.admit(url, host) if verdict.ok else verdict
 
     def forget_hosts(self, is_meant: Callable[[str], bool]) -> None:
