@@ -67,7 +67,10 @@ RULES = {
     "trap:sitemaps": Reason(
         "it is listed in a sitemap of sitemaps of sitemaps, more than five deep", "give it as a seed"
     ),
-    "host-budget": Reason("limits.host_pages pages of the host are stored", "raise --max-host-pages"),
+    "host-budget": Reason(
+        "limits.host_pages pages of the host are stored, or limits.host_bytes bytes of it came",
+        "raise --max-host-pages or limits.host_bytes",
+    ),
     "host-quota": Reason(
         "limits.host_urls addresses of the host were fetched, and too little quarry was found there to go on",
         "raise limits.host_urls or limits.host_urls_growth",

@@ -38,3 +38,20 @@ def test_an_answer_comes_no_faster_than_it_may(web: Web, tmp_path: Path) -> None
     chain(web, "sand.test", 3)
     crawl(web, tmp_path / "c", "http://sand.test/", "--set", "fetch.max_speed_bps=100000")
     assert len(stored(tmp_path / "c")) == 3
+
+
+def test_a_host_gives_no_more_than_so_many_bytes(web: Web, tmp_path: Path) -> None:
+    """Its other pages are refused, those of other hosts are not, and a higher bound brings them."""
+    for host in ("sand.test", "sea.test"):
+        chain(web, host, 30)
+        for address, page in list(web.pages.items()):
+            if address.startswith(host) and host == "sand.test":
+                web[address] = Reply(page.body + b"<p>" + b"x" * 50_000, headers=page.headers)
+    words = ("http://sand.test/", "http://sea.test/", "--workers", "1")
+    told = crawl(web, tmp_path / "c", *words, "--set", "limits.host_bytes=200000")
+    assert "limits.host_bytes" in told
+    first = stored(tmp_path / "c")
+    assert 4 <= sum("//sand.test/" in url for url in first) <= 8
+    assert sum("//sea.test/" in url for url in first) == 30
+    crawl(web, tmp_path / "c", *words, "--set", "limits.host_bytes=0")
+    assert len(stored(tmp_path / "c")) == 60

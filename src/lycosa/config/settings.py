@@ -73,6 +73,8 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """links followed from a seed; -1 without limit"""
     host_pages: int = 0
     """pages of one host, counted as those of a round"""
+    host_bytes: Count = 0
+    """bytes received from one host by a run, after which its other pages are refused; 0: any number"""
     host_urls: Count = 0
     """addresses of one host that are fetched before quarry is found there; 0: any number"""
     host_urls_growth: Count = 0

@@ -134,7 +134,7 @@ _GOVERNED_BY = {
     "reject-list": ("reject",),
     "no-range": ("own", "missions"),
     "depth": ("limits.depth",),
-    "host-budget": ("limits.host_pages",),
+    "host-budget": ("limits.host_pages", "limits.host_bytes"),
     "host-quota": ("limits.host_urls", "limits.host_urls_growth", "limits.host_urls_max"),
     "robots": ("fetch.robots", "hosts", "agent.name"),
     "length": ("traps.url_length",),

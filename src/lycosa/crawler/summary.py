@@ -195,7 +195,7 @@ _BOUNDS = {
     "trap:path-depth": ("their paths have so many segments", "--set traps.path_depth=0"),
     "length": ("they are so long", "--set traps.url_length=0"),
     "depth": ("so many links lead to them", "a higher --depth"),
-    "host-budget": ("so many pages of their hosts are stored", "a higher --max-host-pages"),
+    "host-budget": ("so much of their hosts came", "a higher --max-host-pages or limits.host_bytes"),
     "host-quota": ("little quarry was found on their hosts", "--set limits.host_urls=0"),
 }
 _CUT_LINKS = "links-limit"

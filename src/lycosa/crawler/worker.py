@@ -395,6 +395,7 @@ class Worker:
         target = answer.target
         host_queue = self.scheduler.by_host[target.host]
         host_queue.end(now)
+        host_queue.received += answer.size
         fetch = self.mission.fetch
         if answer.failure in HOST_FAILURES and target.host in self._untold_seeds:
             self._tell_unreachable(target, answer.failure)

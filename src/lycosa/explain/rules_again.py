@@ -189,6 +189,7 @@ class RecordedHost(Struct):
     host: str
     pages: int  # stored in the last round
     under_way: int = 0
+    received: int = 0  # by no run: there is none
 
     def given_up(self, url: str) -> str:
         """Empty: what a run gave up is forgotten when it ends."""

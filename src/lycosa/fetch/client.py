@@ -36,6 +36,7 @@ from lycosa.fetch.address_guard import (
     read_hosts_file,
     share_cookies,
 )
+from lycosa.fetch.continuation import Continuations
 from lycosa.fetch.headers import condition_headers, parse_head
 from lycosa.fetch.web_bot_auth import Signer
 from lycosa.model import Answer, Target
@@ -235,6 +236,7 @@ class Client:
         keeps_cookies = mission.fetch.cookies or cookies or any(rule.login_url for rule in mission.hosts.values())
         self._share = share_cookies() if keeps_cookies else None
         self._cookies = cookies
+        self._continuations = Continuations(mission.limits.body_bytes)
         self._agent = agent_header(mission)
         self._signer = Signer(mission.fetch.identity) if mission.fetch.identity else None
         self._sender = from_header(mission)
@@ -365,6 +367,7 @@ class Client:
 
     def close(self) -> None:
         self.abort()
+        self._continuations.close()
         for transfer in self._free:
             transfer.curl.close()
         self._multi.close()
@@ -407,6 +410,8 @@ class Client:
             self._unresolved.discard(target.host)
         usual = (*target.headers, self._headers[1]) if target.headers else self._headers
         sent = headers = usual + condition_headers(target)
+        if retry:
+            sent = headers = headers + self._continuations.headers(target)
         rule = self.rule_at(target)
         if rule is not transfer.rule:
             apply_rule(curl, rule, self._mission.fetch)
@@ -455,10 +460,12 @@ class Client:
                 self._unresolved.clear()
             self._unresolved.add(transfer.target.host)
         answer = transfer.answer(failure, detail, now)
+        if answer.status == 407 and transfer.is_proxied():
+            answer.failure, answer.detail = "proxy", "the proxy asks for a user and a password (407)"
         self._multi.remove_handle(curl)
         transfer.clear()
         self._free.append(transfer)
-        return answer
+        return self._continuations.finish(answer)
 
     def _on_socket(self, what: int, fd: int, _multi: Any, _data: Any) -> None:
         """Wait for the events that libcurl wants; an idle connection stays registered, as most get work again soon."""

@@ -74,6 +74,7 @@ class HostQueue:
         "per_host",
         "prefix",
         "promise",
+        "received",
         "rendering",
         "robots",
         "robots_requests",
@@ -105,6 +106,7 @@ class HostQueue:
         self.robots_until = INFINITE  # when the first of them is too old to be believed
         self.fetching_robots: frozenset[str] = _NONE
         self.pages = row.pages
+        self.received = 0  # bytes, in this run
         self.errors = row.errors  # what the last run left of them
         self.failures: dict[str, int] = {}  # of each origin itself, one after the other
         self.failed_at = 0.0  # when the last of them was counted

@@ -166,6 +166,11 @@ class CrawledHost(Protocol):
         ...
 
     @property
+    def received(self) -> int:
+        """Bytes that came from it in this run."""
+        ...
+
+    @property
     def under_way(self) -> int:
         """Requests and renderings that may become pages."""
         ...
@@ -215,7 +220,7 @@ class FetchRules(Generic[Host]):
         self._quota = quota
         self._page_limit = page_limit
         self._agent = mission.agent.name
-        self._host_pages = mission.limits.host_pages
+        self._host_pages, self._host_bytes = mission.limits.host_pages, mission.limits.host_bytes
 
     def may_fetch(self, target: Target, host: Host) -> Verdict:
         """OK, the first refusal, or ROBOTS_FIRST."""
@@ -240,7 +245,7 @@ class FetchRules(Generic[Host]):
                 return verdict
             if self._quota is not None and (refusal := self._quota.refusal(target)) is not None:
                 return refusal
-        if 0 < self._host_pages <= host.pages + host.under_way:
+        if 0 < self._host_pages <= host.pages + host.under_way or 0 < self._host_bytes <= host.received:
             return self._judge_budget(host)
         return self._page_limit(target)
 
@@ -261,6 +266,9 @@ class FetchRules(Generic[Host]):
     def _judge_budget(self, host: CrawledHost) -> Verdict:
         """The host's page budget counts what is stored and what is under way, so it is exact."""
         budget = self._host_pages
+        if 0 < self._host_bytes <= host.received:
+            detail = f"{host.received:,} bytes came from {host.host}; limits.host_bytes = {self._host_bytes:,}"
+            return Verdict(False, HOST_BUDGET, detail)
         if budget <= 0:
             return Verdict(True, "", "limits.host_pages = none")
         ok = host.pages + host.under_way < budget
