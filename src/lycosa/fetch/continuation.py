@@ -29,7 +29,7 @@ _STRONG_S = 60
 _RANGE = re.compile(r"bytes\s+([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})", re.IGNORECASE)
 
 
-class Part(Struct):
+class Beginning(Struct):
     """The beginning of a content, and how the answer that brought it began."""
 
     head: bytes
@@ -47,7 +47,7 @@ class Continuations:
     def __init__(self, most_bytes: int) -> None:
         """`most_bytes`: of an answer that is kept whole."""
         self._most = most_bytes
-        self._parts: dict[str, Part] = {}  # by address, the oldest first
+        self._parts: dict[str, Beginning] = {}  # by address, the oldest first
 
     def headers(self, target: Target) -> tuple[str, ...]:
         """The fields that ask for the rest; none where nothing came yet."""
@@ -86,7 +86,7 @@ class Continuations:
                 os.link(answer.spool, spool)  # whoever reads the answer removes its file
             except OSError:
                 return
-        self._parts[answer.target.url] = Part(
+        self._parts[answer.target.url] = Beginning(
             head=answer.head,
             request=answer.request,
             validator=validator,
@@ -115,7 +115,7 @@ def _validator_of(fields: dict[str, str]) -> str:
     return modified if age.total_seconds() >= _STRONG_S else ""
 
 
-def _join(part: Part, answer: Answer) -> Answer:
+def _join(part: Beginning, answer: Answer) -> Answer:
     """The whole of both; where the answer is not the rest of this content, a cut one, which is asked for anew."""
     found = _RANGE.fullmatch(answer.headers.get("content-range", "").strip())
     rest = tuple(map(int, found.groups())) if found is not None else ()
@@ -143,7 +143,7 @@ def _join(part: Part, answer: Answer) -> Answer:
     return answer
 
 
-def _append(part: Part, answer: Answer) -> None:
+def _append(part: Beginning, answer: Answer) -> None:
     """Put the rest behind the part, in the file of the answer."""
     first = part.spool or f"{answer.spool}.first"
     with open(first, "ab") as file:
