@@ -16,27 +16,30 @@ from lycosa.output.destination import check_ending
 
 if TYPE_CHECKING:
     from lycosa.export.proof import ProofReport
+    from lycosa.export.wacz_signature import WaczHealth
     from lycosa.repair.forgetting import ForgetReport
     from lycosa.repair.importing import ImportReport
     from lycosa.repair.merge import MergeReport
     from lycosa.repair.recovery import Health
 
 
-@click.command(short_help="Read a collection whole and tell what is damaged.")
+@click.command(short_help="Read a collection, or a WACZ file, whole and tell what is damaged.")
+@click.argument("wacz", required=False, metavar="[FILE.wacz]", type=click.Path(exists=True, dir_okay=False))
 @collection_option
 @click.option("--repair", is_flag=True, help="Mend what is damaged; the next crawl fetches the pages that are lost.")
 @click.option("--replay", default=0, metavar="N", help="Instead, compare N pages of the archive with the live ones.")
 @click.option("--pictures", default="", metavar="DIR", help="With --replay: keep the pictures of both here.")
 @text_form_option
-def verify(collection: str, repair: bool, replay: int, pictures: str, form: str) -> int:
+def verify(wacz: str | None, collection: str, repair: bool, replay: int, pictures: str, form: str) -> int:
     """Read a collection whole and tell what is damaged: the database, every archive file, the record of every page.
 
     A crawl looks by itself at what was being written when it last ended, and at what was changed since. This finds what
-    a disk loses in silence. Exit code 1 if anything is wrong.
+    a disk loses in silence. Exit code 1 if anything is wrong. Of a WACZ file all hashes and the signature are checked.
 
     \b
     lycosa verify
     lycosa verify --repair
+    lycosa verify site.wacz
     lycosa verify --replay 10 --pictures pairs
     """
     from lycosa.collection.reading_source import pin_to_copy
@@ -44,6 +47,12 @@ def verify(collection: str, repair: bool, replay: int, pictures: str, form: str)
 
     if replay < 0 or (pictures and not replay) or (replay and repair):
         raise UsageError("--replay takes a number from 1 on, --pictures goes with it, and --repair does not.")
+    if wacz is not None:
+        from lycosa.export.wacz_signature import check_wacz
+
+        found = check_wacz(Path(wacz))
+        print_report(found, form)
+        return 1 if found.problems else 0
     pin_to_copy(Path(collection))
     if replay:
         return _prove(collection, replay, pictures, form)
@@ -94,7 +103,9 @@ def merge(collections: tuple[str, ...], into: str | None, copy: bool, form: str)
     print_report(report, form)
 
 
-def print_report(report: ForgetReport | Health | ProofReport | ImportReport | MergeReport, form: str) -> None:
+def print_report(
+    report: ForgetReport | Health | ProofReport | ImportReport | MergeReport | WaczHealth, form: str
+) -> None:
     """Write a report for people, or as a line of JSON."""
     import msgspec
 

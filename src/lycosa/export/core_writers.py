@@ -27,7 +27,6 @@ from lycosa.export.definition import (
     Host,
     Kind,
     Mime,
-    NoOptions,
     Raw,
     Round,
     State,
@@ -45,6 +44,14 @@ class PageOptions(Struct, frozen=True):
     host: Host = ""
     mime: Mime = ""
     round: Round = None
+
+
+class WaczOptions(Struct, frozen=True):
+    """How the archive is packed."""
+
+    sign: Annotated[
+        str, Meta(description="sign it with the key in this folder, which is made there", extra={"metavar": "DIR"})
+    ] = ""
 
 
 class UrlListOptions(Struct, frozen=True):
@@ -169,15 +176,15 @@ def write_warc(collection: Collection, target: str, options: PageOptions) -> Wri
 @export_kind(
     "wacz",
     "the archive with its index, as replay tools open it",
-    options=NoOptions,
+    options=WaczOptions,
     endings=("wacz",),
     pipe=False,
     remark=", which holds the whole archive",
 )
-def write_wacz(collection: Collection, target: str, options: NoOptions) -> Written:
+def write_wacz(collection: Collection, target: str, options: WaczOptions) -> Written:
     from lycosa.export import files
 
-    packed = files.export_wacz(collection, Path(target))
+    packed = files.export_wacz(collection, Path(target), sign_with=Path(options.sign) if options.sign else None)
     said = f"{counted(packed.records, 'record')}, {counted(packed.pages, 'page')}, {packed.bytes:,} bytes{packed.lack}"
     return Written(said, partial=bool(packed.lost))
 

@@ -246,8 +246,11 @@ def _copy_spans(collection: Collection, to: BinaryIO, spans: Iterable[tuple[str,
     return count
 
 
-def export_wacz(collection: Collection, to: Path) -> WaczCount:
-    """Write the archive with an index and the list of its pages, as replay tools open it."""
+def export_wacz(collection: Collection, to: Path, *, sign_with: Path | None = None) -> WaczCount:
+    """Write the archive with an index and the list of its pages, as replay tools open it.
+
+    `sign_with` is the folder of a key.
+    """
     # A collection without HTML, as one of XML, lists every document for readers to begin with.
     has_html = any(collection.query("SELECT 1 FROM pages WHERE mime IN (?, ?) LIMIT 1", HTML))
     listed = (page for page in collection.pages() if page.mime in HTML or not has_html)
@@ -255,7 +258,7 @@ def export_wacz(collection: Collection, to: Path) -> WaczCount:
     seed = next(collection.query("SELECT url FROM urls WHERE seed LIMIT 1"), ("",))[0]
     about = WaczAbout(title=collection.path.resolve().name, software=f"lycosa {__version__}", main_url=str(seed))
     archives = [(path, size) for path, size in _archives(collection) if f"-{ASIDE}-" not in path.name]
-    return write_wacz(to, archives, pages, about)
+    return write_wacz(to, archives, pages, about, sign_with=sign_with)
 
 
 class FinalExports(NamedTuple):

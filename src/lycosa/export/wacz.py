@@ -19,6 +19,7 @@ from typing import IO
 import apsw
 from isal import igzip_lib
 from msgspec import Struct, json
+from msgspec.structs import asdict
 
 from lycosa.archive.reader import StoredAnswer, iter_records
 from lycosa.archive.segment_store import open_segment
@@ -26,6 +27,7 @@ from lycosa.archive.surt import surt_of
 from lycosa.clock import iso_time
 from lycosa.disk import make_fault
 from lycosa.errors import UsageError
+from lycosa.export.wacz_signature import sign
 from lycosa.output.atomic_file import whole_file
 from lycosa.output.export_folder import ExportFolder, Place, list_as, open_export_folder
 from lycosa.output.plain import counted
@@ -72,8 +74,10 @@ class WaczCount(Struct, frozen=True, gc=False):
         return f"; {counted(self.lost, 'damaged place')} of the archive left out of its index (see lycosa verify)"
 
 
-def write_wacz(to: Path, warcs: Sequence[WaczPath], pages: Iterable[WaczPage], about: WaczAbout) -> WaczCount:
-    """Write a WACZ file, which appears when it is whole."""
+def write_wacz(
+    to: Path, warcs: Sequence[WaczPath], pages: Iterable[WaczPage], about: WaczAbout, *, sign_with: Path | None = None
+) -> WaczCount:
+    """Write a WACZ file, which appears when it is whole; `sign_with` is the folder of a key."""
     if to.suffix != ".wacz":
         raise UsageError(f"The file {to} must have a name that ends in .wacz.")
     try:
@@ -87,7 +91,7 @@ def write_wacz(to: Path, warcs: Sequence[WaczPath], pages: Iterable[WaczPage], a
                     _copy(path, size, out)
             with package.add("pages/pages.jsonl", deflate=True) as out:
                 count = _write_pages(pages, out)
-            package.close(about)
+            package.close(about, sign_with)
         return WaczCount(records, count, to.stat().st_size, len(lost))
     except OSError as error:
         raise make_fault(error, f"The file {to}") from error
@@ -133,8 +137,8 @@ class _Package:
         info.external_attr = 0o644 << 16
         return _Member(self._archive.open(info, "w", force_zip64=True), path, self._resources)
 
-    def close(self, about: WaczAbout) -> None:
-        """Write the manifest, and its own hash."""
+    def close(self, about: WaczAbout, sign_with: Path | None) -> None:
+        """Write the manifest, and its own hash with the signature."""
         created = iso_time(self._now)
         described = {
             "profile": "data-package",
@@ -150,7 +154,11 @@ class _Package:
         manifest = json.format(json.encode({name: value for name, value in described.items() if value}))
         with self.add("datapackage.json", deflate=True) as out:
             out.write(manifest)
-        digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(manifest).hexdigest()}"}
+        hashed = f"sha256:{hashlib.sha256(manifest).hexdigest()}"
+        digest: dict[str, object] = {"path": "datapackage.json", "hash": hashed}
+        if sign_with is not None:
+            signed = asdict(sign(hashed, sign_with, software=about.software))
+            digest["signedData"] = {name: value for name, value in signed.items() if value}
         with self.add("datapackage-digest.json", deflate=True) as out:
             out.write(json.encode(digest))
 

@@ -39,6 +39,7 @@ from lycosa.serve import (
     graph_page,
     home,
     list_page,
+    memento,
     page_detail,
     people_page,
     query_page,
@@ -100,6 +101,10 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/url", page_detail.show_url, label=mark("Why")),
     PageRoute("/c/{name}/host", page_detail.show_host),
     PageRoute("/c/{name}/replay", replay.replay, has_twin=False),
+    PageRoute("/c/{name}/cdx", memento.cdx, has_twin=False),
+    PageRoute("/c/{name}/timegate/{url:path}", memento.timegate, has_twin=False),
+    PageRoute("/c/{name}/timemap/{form}/{url:path}", memento.timemap, has_twin=False),
+    PageRoute("/c/{name}/memento/{timestamp}/{url:path}", memento.memento, has_twin=False),
     PageRoute("/c/{name}/graph", graph_page.show_graph, label=mark("Graph")),
     PageRoute("/c/{name}/query", query_page.show_query, label=mark("Query")),
     PageRoute("/c/{name}/query/file.{ending}", query_page.download, has_twin=False),
@@ -343,6 +348,8 @@ def _make_request(http_request: Request, server_state: ServerState, form: QueryP
         client=http_request.client.host if http_request.client else "",
         as_json=as_json,
         origin=f"{http_request.url.scheme}://{http_request.url.netloc}",
+        headers=http_request.headers,
+        target=f"{http_request.scope.get('raw_path', b'').decode('latin-1')}?{http_request.url.query}".rstrip("?"),
     )
 
 

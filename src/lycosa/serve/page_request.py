@@ -61,6 +61,8 @@ class PageRequest:
         client: str = "",
         as_json: bool = False,
         origin: str = "",
+        headers: Mapping[str, str] | None = None,
+        target: str = "",
     ) -> None:
         self.server_state = server_state
         self.address = address  # the path without the query, and without .json
@@ -76,6 +78,8 @@ class PageRequest:
         self.client = client  # the address that asks
         self.as_json = as_json
         self.origin = origin  # by which the server was asked: "http://127.0.0.1:8420"
+        self.headers = headers or {}  # by lower-case names
+        self.target = target  # path and query as they were written
         self.has_twin = True  # whether the page has one for programs
         self.file_type = ""  # of a list that leaves as a file: "csv"
         self.mission = ""  # whose page it is; empty: a page of the core
