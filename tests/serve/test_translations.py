@@ -111,8 +111,8 @@ def refusals_of(package: str) -> set[str]:
         form_of(node.exc.args[0])
         for folder in (PACKAGES[package], *((SOURCE.parent / "lists",) if package == "lycosa.serve" else ()))
         for file in folder.glob("*.py")
-        # Which speak to who starts the server, and to agents.
-        if file.name not in ("passwords.py", "server.py", "server_state.py", "agent_tools.py")
+        # Which speak to who starts the server, to agents and to programs.
+        if file.name not in ("passwords.py", "server.py", "server_state.py", "agent_tools.py", "memento.py")
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args
     }
