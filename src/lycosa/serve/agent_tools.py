@@ -23,7 +23,6 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from lycosa import urls
-from lycosa.collection import database
 from lycosa.errors import BeingMade, LycosaError, UsageError
 from lycosa.explain.narrative import format_why
 from lycosa.explain.why import explain
@@ -268,12 +267,8 @@ class AgentTools:
 
     def _tables(self, collection: str) -> dict[str, str]:
         def read(request: PageRequest) -> dict[str, str]:
-            connection = request.collection.database
-            sql = (
-                "SELECT s.name, group_concat(c.name, ', ') FROM sqlite_schema s JOIN pragma_table_info(s.name) c"
-                " WHERE s.type = 'view' GROUP BY s.name"
-            )
-            return dict(database.rows(connection, sql))
+            tables = query_page.list_tables(request.collection.database)
+            return {name: ", ".join(columns) for name, columns in tables.items()}
 
         found: dict[str, str] = self._run(read, collection)
         return found

@@ -33,6 +33,7 @@ from lycosa.errors import BeingMade, CollectionError, Damaged, DiskFull, LycosaE
 from lycosa.extract.quarry_loader import only_missions
 from lycosa.output.plain import printable
 from lycosa.serve import (
+    collection_keeping,
     crawl_form_page,
     crawl_page,
     export_page,
@@ -114,6 +115,10 @@ ROUTES: tuple[PageRoute, ...] = (
     PageRoute("/c/{name}/exports", export_page.make_export, method="POST"),
     PageRoute("/c/{name}/schedule", schedule_page.show_schedule),
     PageRoute("/c/{name}/schedule", schedule_page.change_schedule, method="POST"),
+    PageRoute("/c/{name}/tags", collection_keeping.change_tags, method="POST"),
+    PageRoute("/c/{name}/rename", collection_keeping.rename, method="POST"),
+    PageRoute("/c/{name}/copy", collection_keeping.copy, method="POST"),
+    PageRoute("/c/{name}/delete", collection_keeping.delete, method="POST", role="owner"),
     PageRoute("/c/{name}/settings", crawl_form_page.show_settings, label=mark("Settings")),
     PageRoute("/c/{name}/settings", crawl_form_page.change_settings, method="POST"),
     PageRoute("/c/{name}/work", work_page.show_works),
@@ -240,6 +245,7 @@ def make_application(settings: ServeSettings) -> Starlette:
     @asynccontextmanager
     async def live(_: Starlette) -> AsyncIterator[None]:
         async with agents.router.lifespan_context(agents) if agents is not None else nullcontext():
+            await anyio.to_thread.run_sync(collection_keeping.remove_leftovers, settings.folder)
             scheduler.start()
             yield
         scheduler.close()

@@ -33,6 +33,7 @@ from lycosa.judge.admission.rules import Rules
 from lycosa.missions import registry
 from lycosa.quarry import url_judge
 from lycosa.serve.collection_folders import name_of
+from lycosa.serve.collection_keeping import read_tags
 from lycosa.serve.crawl_form import (
     LOGIN,
     CrawlForm,
@@ -91,6 +92,7 @@ class CrawlFormPage(Struct):
     collection: str = ""  # whose settings are changed; empty: it is a new crawl
     changes: list[str] = []  # what will be another
     effects: list[str] = []  # what that does
+    tags: str = ""
 
 
 def show_form(request: PageRequest) -> View:
@@ -155,6 +157,8 @@ def show_settings(request: PageRequest) -> View:
     mission = load(_own_file(request), check_own=False).mission
     page = _make_page(fill_form(mission, name=request.label), seeds=request.collection.seeds())
     page.collection = request.label
+    root = request.settings.folder
+    page.tags = ", ".join(read_tags(root).get(name_of(root, request.folder), []))
     return View("crawl_form.html", page)
 
 

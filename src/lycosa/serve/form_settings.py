@@ -54,6 +54,7 @@ SECTIONS = {
     "agent": (mark("How the crawler names itself"), ()),
     "policy": (mark("Topic: what makes a link promising"), ("themes",)),
     "render": (mark("Pages that need a browser"), ()),
+    "requisites": (mark("What pages need to be shown"), ()),
     "urls": (mark("Which addresses are one"), ()),
     "traps": (mark("Bounds against endless sites"), ()),
     "recrawl": (mark("When a page is visited again"), ()),

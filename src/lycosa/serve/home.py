@@ -21,6 +21,7 @@ from lycosa.lists.index import index_folder
 from lycosa.lists.query import read_count
 from lycosa.missions import registry
 from lycosa.serve.collection_folders import decode_name
+from lycosa.serve.collection_keeping import read_tags
 from lycosa.serve.collection_summaries import CollectionSummary
 from lycosa.serve.crawl_form import MissionOffer, offered_missions
 from lycosa.serve.indexing import IndexState
@@ -233,16 +234,17 @@ class HomePage(Struct, frozen=True):
     last_page: int
     query: str
     missions: list[MissionOffer]
+    tags: dict[str, list[str]]  # by name
 
 
 def show_home(request: PageRequest) -> View:
     """The list of collections, in the order of their names."""
     require_folder(request)
-    query = request.query.get("q", "").strip()[:200]
+    query, tags = request.query.get("q", "").strip()[:200], read_tags(request.settings.folder)
     found = {
         name: folder
         for name, folder in request.server_state.folders.list().items()
-        if query.casefold() in decode_name(name).casefold()
+        if query.casefold() in " ".join([decode_name(name), *tags.get(name, [])]).casefold()
     }
     last_page = max(1, -(-len(found) // PAGE))
     page = _page_number(request.query.get("page", ""), last_page)
@@ -255,6 +257,7 @@ def show_home(request: PageRequest) -> View:
         last_page=last_page,
         query=query,
         missions=offered_missions(),
+        tags={name: tags[name] for name, _ in shown if name in tags},
     )
     return View("home.html", data)
 

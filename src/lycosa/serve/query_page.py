@@ -15,11 +15,13 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import apsw
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import RedirectResponse, Response
 
+from lycosa.collection import database
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.graph import cypher
 from lycosa.lists.files import FILE_TYPES, send_rows
@@ -42,6 +44,9 @@ _CELL_CHARS = 20_000
 _ANSWER_BYTES = 64 << 20
 _AT_ONCE = threading.BoundedSemaphore(3)  # each may take its time and memory
 _PATIENCE_S = 4.0
+_TABLES = """
+    SELECT s.name, c.name FROM sqlite_schema s JOIN pragma_table_info(s.name) c WHERE s.type = 'view'
+    ORDER BY s.name, c.cid"""
 
 
 class QueryTask(Struct, frozen=True):
@@ -262,6 +267,7 @@ class QueryView(Struct):
     """What the page of queries shows."""
 
     language: str
+    tables: dict[str, list[str]]  # that SQL may ask, and their columns
     text: str
     thesaurus: str
     thesauri: list[str]
@@ -331,6 +337,14 @@ def delete(request: PageRequest) -> Response:
     return RedirectResponse(request.link("query"), 303)
 
 
+def list_tables(connection: apsw.Connection) -> dict[str, list[str]]:
+    """The tables of a collection that queries are made for, with their columns."""
+    found: dict[str, list[str]] = {}
+    for table, column in database.rows(connection, _TABLES):
+        found.setdefault(table, []).append(column)
+    return found
+
+
 def _list_examples(request: PageRequest) -> dict[str, tuple[tuple[str, str], ...]]:
     """Examples by language; the graph that a mission brings need not have pages."""
     return EXAMPLES | {"cypher": EXAMPLES["cypher"][:1]} if has_own_graph(request) else EXAMPLES
@@ -346,6 +360,7 @@ def _begin(request: PageRequest) -> QueryView:
         raise UsageError(f"The query has {len(text):,} characters; allowed: {TEXT_CHARS:,}.")
     return QueryView(
         language=language,
+        tables=list_tables(request.collection.database),
         text=text,
         thesaurus=query.get("thesaurus", "")[:100],
         thesauri=thesaurus_library.names(),

@@ -147,7 +147,7 @@ def read_schedule(root: Path, folder: Path) -> Schedule:
 
 def set_schedule(root: Path, folder: Path, schedule: Schedule, *, now: float | None = None) -> Schedule:
     """Give a collection a schedule; what became of earlier runs stays."""
-    with _changing(root):
+    with changing(root):
         due = find_due(schedule, folder, time.time() if now is None else now)
         made = replace(schedule, due=due, runs=read_schedule(root, folder).runs)
         _write(root, folder, made)
@@ -208,7 +208,7 @@ class Scheduler:
             is_open = bool(schedule.runs) and not schedule.runs[0].ended
             if (is_open and not running_crawl(folder)) or 0 < schedule.due <= now:
                 self._known.pop(folder, None)
-                with suppress(LycosaError, OSError), _changing(root):
+                with suppress(LycosaError, OSError), changing(root):
                     self._advance(folder, now)
 
     def _advance(self, folder: Path, now: float) -> None:
@@ -254,7 +254,7 @@ def _write(root: Path, folder: Path, schedule: Schedule) -> None:
 
 
 @contextmanager
-def _changing(root: Path) -> Iterator[None]:
+def changing(root: Path) -> Iterator[None]:
     """Keep other servers of the folder from its schedules."""
     place = root / PLACE
     try:
