@@ -27,7 +27,7 @@ from lycosa.serve.crawl_form import (
     read_mission_file,
     usual_mission,
 )
-from lycosa.serve.form_settings import folded_sections, offered_values
+from lycosa.serve.form_settings import folded_sections, offered_values, own_section
 from lycosa.serve.translations import translator
 
 
@@ -66,6 +66,9 @@ def test_what_a_form_offers_names_nothing_of_the_machine() -> None:
     }  # fmt: skip
     assert not refused & offered and {"fetch.robots", "accept", "policy.url_terms"} <= offered
     assert {path[0] for path in all_fields() if len(path) == 2} <= {section.name for section in folded_sections()}
+    own = {setting.key for name in registry.BUILT_IN if (found := own_section(name)) for setting in found.settings}
+    refused |= {"documents.letter", "records.categories", "topic.like", "topic.thesaurus"}
+    assert not refused & own and {"documents.depth", "topic.about"} <= own
     form = read_form(QueryParams([(key, "x") for key in refused]))
     assert form.values == {}
 
@@ -89,6 +92,8 @@ def test_a_mission_file_fills_the_form_that_made_it() -> None:
     filled, left = read_mission_file(to_toml(mission, whole=False))
     assert (filled.missions, filled.values, left) == (form.missions, form.values, [])
     assert read_mission_file('[fetch]\nproxy = "http://10.0.0.1:8080"\n')[1] == ["fetch.proxy"]
+    text = 'missions = ["records"]\n[records.categories.news]\nschema = "/etc/x.toml"\n'
+    assert read_mission_file(text)[1] == ["records.categories"]
     with pytest.raises(UsageError, match="unknown setting"):
         read_mission_file("[limits]\npagez = 1\n")
 

@@ -98,6 +98,8 @@ class MissionManifest(Struct, frozen=True, kw_only=True):
     #: tables (tuple[dict[str, Any], …]), which is kept as it was given, for `check_settings` to check.
     #: `lycosa.config.mission_table.read_own` reads them of a mission.
     settings: Reference = ""
+    #: Those of its own settings that may name files of this machine: the page in the browser does not offer them.
+    on_this_machine: tuple[str, ...] = ()
     #: A function of (settings, folder) -> its own settings, with what they name in files of this folder put into them:
     #: a collection keeps them whole. It is asked before `check_settings`; UsageError says what is wrong with a file.
     complete_settings: Reference = ""

@@ -18,7 +18,7 @@ from starlette.datastructures import QueryParams
 
 from lycosa import urls
 from lycosa.config import mission_table
-from lycosa.config.fields import split
+from lycosa.config.fields import all_fields, dotted, own_fields, split
 from lycosa.config.loading import load
 from lycosa.config.mission_files import find_mission, find_own
 from lycosa.config.seeds import read_seeds
@@ -29,7 +29,7 @@ from lycosa.errors import LycosaError, UsageError
 from lycosa.judge.admission.rules import Rules
 from lycosa.missions import registry
 from lycosa.serve.collection_folders import STATE_FOLDER, CollectionFolders
-from lycosa.serve.form_settings import is_offered, offered_values
+from lycosa.serve.form_settings import is_offered, offered_values, text_of
 from lycosa.serve.translations import Translator, mark
 
 
@@ -55,6 +55,8 @@ def refuse_risky_mission(folder: Path, *, below: Path) -> None:
 
 MOST_SEEDS = 10_000
 _VALUE_CHARS = 500
+#: What a mission file says that stands elsewhere in the form, or holds for one collection alone.
+_TAKEN = (("name",), ("named",), ("seeds",), ("missions",), ("keep", "collection"))
 _LIST_CHARS = 200_000
 _SEED_ENDS = re.compile(r"[\r\n]+|\s+(?=https?://)")  # a blank may stand within an address
 #: The fields for a log-in, by what they set for the host.
@@ -139,16 +141,10 @@ def read_mission_file(text: str) -> tuple[CrawlForm, list[str]]:
     mission = load(text=text[:_LIST_CHARS]).mission
     form = fill_form(mission)
     usual = usual_mission(mission.missions)
-    left = [f"keep.{name}" for name in ("database", "archive", "mirror", "index")]
-    left += ["quarry", "thesaurus", "render.browser", "fetch.proxy", "hosts", "seeds_file"]
-
-    def value(of: Mission, key: str) -> object:
-        found: object = of
-        for part in key.split("."):
-            found = getattr(found, part)
-        return found
-
-    return form, [key for key in left if value(mission, key) != value(usual, key)]
+    everything = [*all_fields(), *((name, key) for name in mission.missions for key in own_fields(name))]
+    left = [path for path in everything if not is_offered(path) and path not in _TAKEN]
+    found = [dotted(path) for path in left if text_of(path, mission) != text_of(path, usual)]
+    return form, [*found, *(["hosts"] if mission.hosts else [])]
 
 
 def check_form(form: CrawlForm, folders: CollectionFolders, translate: Translator) -> CheckedCrawl | None:

@@ -19,6 +19,7 @@ from lycosa.config.setting_docs import meanings, own_meanings
 from lycosa.config.settings import Mission
 from lycosa.config.toml import inline
 from lycosa.config.types import ChoiceType, NumberType, SwitchType, TableType, TextsType, TextType
+from lycosa.missions import registry
 from lycosa.serve.translations import mark
 
 #: Checks of texts that name something of this machine.
@@ -34,7 +35,7 @@ _OF_THE_MACHINE = {
 _NOT_OFFERED = {
     "name", "seeds", "seeds_file", "named", "missions", "thesaurus", "workers", "policy.learned_from",
     "render.browser", "render.sandbox", "fetch.verify", "keep.database", "keep.archive", "keep.mirror", "keep.index",
-    "log.file", "documents.letter",
+    "log.file",
 }  # fmt: skip
 #: What is asked first, with the name that people read; the rest is folded, and called as in a mission file.
 FIRST = {
@@ -115,6 +116,8 @@ def is_offered(path: Path) -> bool:
     """Whether the form has a field for a setting."""
     field = all_fields().get(path) or (own_fields(path[0]).get(path[1]) if len(path) == 2 else None)
     if field is None or dotted(path) in _NOT_OFFERED:
+        return False
+    if path not in all_fields() and path[1] in registry.find(path[0]).on_this_machine:
         return False
     kind = field.type.item if isinstance(field.type, TextsType) else field.type
     return not isinstance(kind, TextType) or kind.check not in _OF_THE_MACHINE

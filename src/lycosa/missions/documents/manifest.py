@@ -17,6 +17,7 @@ MANIFEST = MissionManifest(
     tour="docs/documents.md",
     defaults=Path(__file__).with_name("documents.toml"),
     settings="lycosa.missions.documents.settings:DocumentSettings",
+    on_this_machine=("letter",),
     read_settings="lycosa.missions.documents.parameters:read_parameters",
     quarry="lycosa.missions.documents.quarry:Documents",
     verbs={

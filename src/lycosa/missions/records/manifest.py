@@ -26,6 +26,7 @@ MANIFEST = MissionManifest(
     tour="docs/records.md",
     defaults=Path(__file__).with_name("records.toml"),
     settings="lycosa.missions.records.settings:RecordsSettings",
+    on_this_machine=("categories",),
     complete_settings="lycosa.missions.records.site_description:complete_description",
     check_settings="lycosa.missions.records.site_description:check_description",
     quarry="lycosa.missions.records.quarry:Records",

@@ -16,9 +16,12 @@ def _option(name: str, metavar: str, summary: str) -> CrawlOption:
 MANIFEST = MissionManifest(
     name="topic",
     summary="pages about a topic, which words, examples or patterns say",
+    job="Pages about a topic",
+    example="https://city.example/",
     tour="docs/focus.md",
     defaults=Path(__file__).with_name("topic.toml"),
     settings=f"{_PACKAGE}.settings:TopicSettings",
+    on_this_machine=("like", "unlike", "thesaurus", "examples"),
     check_settings=f"{_PACKAGE}.settings:check_settings",
     quarry=f"{_PACKAGE}.quarry:TopicPages",
     verbs={
