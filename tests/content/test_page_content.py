@@ -102,6 +102,13 @@ def test_hostile_pages_give_safe_html() -> None:
     assert "javascript" not in page.html and "onclick" not in page.html and "<script" not in page.html
     deep = read_html_content(b"<div>" * 20_000 + b"<li>" * 20_000, url="http://post.test/")
     assert deep.text == "" and deep.markdown == ""
+    for part in (
+        "<ol>" + "<li>x" * 8_000, "<p>" + r"\\(" * 30_000, "<h3>Search</h3><p>Menu</p>" * 3_000,
+        '<div class="message comment" id="post-1"><p class=content>x' * 5_000, "<table><tr><td>" * 3_000,
+        '<span class="katex h-card p-name">' * 5_000, "<pre><code>x</code>" * 3_000,
+    ):  # fmt: skip
+        page = read_html_content(f"<body>{part}".encode(), url="http://forum.test/threads/a.1/")
+        assert page.kind == "forum" and len(page.markdown) < 3_000_000
     assert read_html_content(b"%PDF-1.7", url="http://post.test/x.pdf", headers={}).blocks == ()
 
 

@@ -7,6 +7,7 @@ blocks, each with the inline marks of its text. How they are written is the matt
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -31,11 +32,9 @@ _PILCROWS = frozenset(["¶", "#", "§", "🔗", "↩", "↩︎", "↑", "^", "�
 _NOTE = re.compile(
     r"(?:user-content-)?(?:fn|footnote|_?ftn|_edn|en|cite_note|note|endnote)[-_:.]?(?!ref)([\w.-]{0,20}?\d+|\d+)", re.I
 )
-_MATH = re.compile(
-    r"\\\((?P<a>.+?)\\\)|\\\[(?P<b>.+?)\\\]|\$\$(?P<c>.+?)\$\$"
-    r"|(?P<d>\\begin\{(?P<env>equation|align|gather|multline|eqnarray)\*?\}.+?\\end\{(?P=env)\*?\})",
-    re.DOTALL,
-)
+_OPENINGS = re.compile(r"\\\(|\\\[|\$\$|\\begin\{((?:equation|align|gather|multline|eqnarray)\*?)\}")
+_CLOSINGS = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
+_MAX_TEX = 5000
 _DOLLARS = re.compile(r"(?<![\\$\w])\$(?P<e>[^\s$](?:[^$\n]{0,300}?[^\s$\\])?)\$(?![\w$])")
 _IMAGED = re.compile(r"image|img|photo|picture|figure|caption|gallery|thumb", re.IGNORECASE)
 _TINY = 40
@@ -133,19 +132,23 @@ class BlockTyper:
         self._base = base
         self._has_dollars = has_dollars
         self._around: dict[int, _Around] = {-1: _Around()}
+        self._numbers: dict[Element, dict[Element, int]] = {}
         self._done: set[tuple[str, int]] = set()
         self._found: list[TypedBlock] = []
         self._open: tuple[int, int] = (-1, -1)  # list and item that the last block belongs to
 
     def read(self, places: Sequence[int]) -> list[TypedBlock]:
         """The blocks at these places, with the images that stand between them."""
-        pictures = list(self._find_pictures(places))
+        pictures = deque(self._find_pictures(places))
         for place in places:
             while pictures and pictures[0].before <= place:
-                self._add_picture(pictures.pop(0))
+                self._add_picture(pictures.popleft())
             self._add(self._page.blocks[place])
         for picture in pictures:
             self._add_picture(picture)
+        for block, _ in self._found:
+            if block.kind == "list":
+                block.text = "\n".join(plain(item.spans) for item in block.items)
         return self._found
 
     # what stands around
@@ -239,22 +242,20 @@ class BlockTyper:
         else:
             item = self._page.boxes[around.item].element
             whole.items.append(ListItem(spans, around.levels - 1, self._number(item)))
-        whole.text += plain(spans) if not whole.text else (" " if was_open == self._open else "\n") + plain(spans)
 
-    @staticmethod
-    def _number(item: Element) -> int:
+    def _number(self, item: Element) -> int:
         parent = item.parent
         if not isinstance(parent, Element) or parent.tag != "ol":
             return 0
         said = str(item.attr("value") or "")
         if said.isdecimal() and len(said) < 7:
             return int(said)
-        start = str(parent.attr("start") or "1")
-        first = int(start) if start.isdecimal() and len(start) < 7 else 1
-        for number, other in enumerate((e for e in parent.children if isinstance(e, Element)), first):
-            if other is item or other == item:
-                return number
-        return first
+        if parent not in self._numbers:
+            start = str(parent.attr("start") or "1")
+            first = int(start) if start.isdecimal() and len(start) < 7 else 1
+            items = (e for e in parent.children if isinstance(e, Element))
+            self._numbers[parent] = {e: number for number, e in enumerate(items, first)}
+        return self._numbers[parent].get(item, 1)
 
     # inline marks
 
@@ -291,16 +292,14 @@ class BlockTyper:
             yield text, ""
             return
         at = 0
-        found = list(_MATH.finditer(text))
+        found = list(_find_math(text))
         if self._has_dollars and not found:
-            found = list(_DOLLARS.finditer(text))
-        for match in found:
-            if match.start() > at:
-                yield text[at : match.start()], ""
-            groups = match.groupdict()
-            tex = next(value for key, value in groups.items() if value and key != "env")
-            yield " ".join(tex.split()), "inline" if groups.get("a") or groups.get("e") else "display"
-            at = match.end()
+            found = [(match.start(), match.end(), match["e"], "inline") for match in _DOLLARS.finditer(text)]
+        for start, end, tex, kind in found:
+            if start > at:
+                yield text[at:start], ""
+            yield " ".join(tex.split()), kind
+            at = end
         if at < len(text):
             yield text[at:], ""
 
@@ -422,6 +421,25 @@ class BlockTyper:
         self._found.append(
             TypedBlock(ContentBlock("image", said, spans=spans, address=self._find_address(element)), element)
         )
+
+
+def _find_math(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Where formulas between delimiters begin and end, their TeX and kind; each end is looked for once."""
+    ends: dict[str, int] = {}
+    at = 0
+    for match in _OPENINGS.finditer(text):
+        if match.start() < at:
+            continue
+        closing = f"\\end{{{match[1]}}}" if match[1] else _CLOSINGS[match[0]]
+        if ends.get(closing, 0) != -1 and ends.get(closing, 0) < match.end():
+            ends[closing] = text.find(closing, match.end())
+        end = ends[closing]
+        if end <= match.end() or end - match.start() > _MAX_TEX:
+            continue
+        at = end + len(closing)
+        tex = text[match.start() : at] if match[1] else text[match.end() : end]
+        if tex.strip():
+            yield match.start(), at, tex, "inline" if match[0] == "\\(" else "display"
 
 
 def _add_span(spans: list[Span], said: str, mark: Span, formula: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ _MAX_SHOWN = 60
 _LEAST_TEXT = 80
 _BETTER = 1.5
 _LEAST_QUOTE = 20
+_MAX_DEPTH = 100
 
 
 class ForumProgram(Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,6 +94,9 @@ def _read_posts(elements: list[Element], program: ForumProgram, language: str) -
     known = set(elements)
     seen: set[Element] = set()
     for element in elements:
+        # Posts that are nested without end are looked at once.
+        if next(islice(element.ancestors, _MAX_DEPTH, None), None) is not None:
+            continue
         body = _find_own(element, program.body, known)
         if body is None or body in seen or any(above in seen for above in body.ancestors):
             continue

@@ -95,48 +95,62 @@ def choose_blocks(page: BlockReader, kind: str) -> list[int]:
     """The places of the blocks that are the content of a page of a kind."""
     beside = _load_rules()[kind]
     blocks, boxes = page.blocks, page.boxes
-    chars = _sum(boxes, blocks)
-    dropped = _drop_named(boxes, chars, kind)
+    if not boxes:
+        return []
+    sums = _Sums(page)
+    dropped = _drop_named(boxes, sums.boxes, kind)
     top = _find_main(blocks, boxes, dropped)
-    elsewhere = _find_sections(blocks, boxes, chars, dropped, beside, top)
+    elsewhere = _find_sections(page, sums, dropped, beside, top)
     if kind != "listing":
-        _drop_links(blocks, boxes, dropped)
-    cards = _find_cards(blocks, boxes, chars, dropped) if not beside.cards else set()
-    if (
-        sum(
-            len(blocks[p].text)
-            for p in range(boxes[top].first, boxes[top].last)
-            if not (dropped[blocks[p].box] or p in cards or p in elsewhere) and len(blocks[p].text) > 40
-        )
-        < _ENOUGH
-    ):
-        cards = set()
+        _drop_links(page, sums, dropped)
+    shown = [
+        place
+        for place in range(boxes[top].first, boxes[top].last)
+        if not dropped[blocks[place].box] and place not in elsewhere
+    ]
+    if not beside.cards:
+        cards = _find_cards(page, sums, dropped)
+        rest = [place for place in shown if place not in cards]
+        # A page that says little but in its cards is made of them.
+        if sum(len(blocks[place].text) for place in rest if len(blocks[place].text) > _MOST_CALL) >= _ENOUGH:
+            shown = rest
     said: set[str] = set()
     kept = []
-    for place in range(boxes[top].first, boxes[top].last):
-        block = blocks[place]
-        if dropped[block.box] or place in elsewhere or place in cards or AD_LABEL.fullmatch(block.text[:_MAX_HEADING]):
-            continue
-        if len(block.text) < _MAX_HEADING and beside.blocks.fullmatch(block.text):
-            continue
-        if len(block.text) < beside.scraps and block.tag not in _SHORT_LINES:
-            continue
-        if (block.tag == "pre" and not beside.code) or (not beside.calls and _is_call(block)):
-            continue
-        if len(block.text) >= _LEAST_TWICE:
-            if block.text in said:
-                continue
-            said.add(block.text)
-        kept.append(place)
+    for place in shown:
+        text = blocks[place].text
+        if text not in said and not _is_scrap(blocks[place], beside):
+            kept.append(place)
+            if len(text) >= _LEAST_TWICE:
+                said.add(text)
     return kept
 
 
-def _sum(boxes: list[BlockBox], blocks: list[TextBlock]) -> list[int]:
-    """How many characters each box holds."""
-    upto = [0]
-    for block in blocks:
-        upto.append(upto[-1] + len(block.text))
-    return [upto[box.last] - upto[box.first] for box in boxes]
+def _is_scrap(block: TextBlock, beside: _Beside) -> bool:
+    """Whether a block by itself is no content: a label, a call, a scrap, a listing where none is wanted."""
+    if len(block.text) < _MAX_HEADING and (AD_LABEL.fullmatch(block.text) or beside.blocks.fullmatch(block.text)):
+        return True
+    if len(block.text) < beside.scraps and block.tag not in _SHORT_LINES:
+        return True
+    return (block.tag == "pre" and not beside.code) or (not beside.calls and _is_call(block))
+
+
+class _Sums:
+    """How many characters, and characters of links, boxes and runs of blocks hold."""
+
+    def __init__(self, page: BlockReader) -> None:
+        self._chars, self._links = [0], [0]
+        for block in page.blocks:
+            self._chars.append(self._chars[-1] + len(block.text))
+            self._links.append(self._links[-1] + block.links)
+        self.boxes = [self.chars(box.first, box.last) for box in page.boxes]
+
+    def chars(self, first: int, last: int) -> int:
+        """The characters of the blocks from `first` to before `last`."""
+        return self._chars[last] - self._chars[first]
+
+    def links(self, box: BlockBox) -> int:
+        """The characters of the links in a box."""
+        return self._links[box.last] - self._links[box.first]
 
 
 def _drop_named(boxes: list[BlockBox], chars: list[int], kind: str) -> list[bool]:
@@ -194,10 +208,9 @@ def _find_main(blocks: list[TextBlock], boxes: list[BlockBox], dropped: list[boo
     return marked[0] if inside > _MOST_PROSE * every else 0
 
 
-def _find_sections(
-    blocks: list[TextBlock], boxes: list[BlockBox], chars: list[int], dropped: list[bool], beside: _Beside, top: int
-) -> set[int]:
+def _find_sections(page: BlockReader, sums: _Sums, dropped: list[bool], beside: _Beside, top: int) -> set[int]:
     """The places of the blocks below headings which name other things, up to the next heading of their rank."""
+    blocks, boxes = page.blocks, page.boxes
     found: set[int] = set()
     for place in range(boxes[top].first, boxes[top].last):
         block = blocks[place]
@@ -215,24 +228,22 @@ def _find_sections(
         if is_heading:
             ranks = {f"h{rank}" for rank in range(1, int(block.tag[1]) + 1)}
             last = next((other for other in range(place + 1, last) if blocks[other].tag in ranks), last)
-        most = (_MOST_DROPPED if is_heading else _MOST_LABELLED) * chars[top]
-        if sum(len(blocks[other].text) for other in range(place, last)) < most:
+        most = (_MOST_DROPPED if is_heading else _MOST_LABELLED) * sums.boxes[top]
+        if sums.chars(place, last) < most:
             found.update(range(place, last))
     return found
 
 
-def _drop_links(blocks: list[TextBlock], boxes: list[BlockBox], dropped: list[bool]) -> None:
+def _drop_links(page: BlockReader, sums: _Sums, dropped: list[bool]) -> None:
     """Drop lists, and other boxes, that hold several blocks and little but links."""
+    blocks, boxes = page.blocks, page.boxes
     for place, box in enumerate(boxes):
         if dropped[place] or (box.parent >= 0 and dropped[box.parent]):
             dropped[place] = True
             continue
         if box.last - box.first < 3 or place == 0:
             continue
-        inside = blocks[box.first : box.last]
-        linked = sum(block.links for block in inside)
-        size = sum(len(block.text) for block in inside)
-        if linked > 0.8 * size and not _has_prose(inside):
+        if sums.links(box) > 0.8 * sums.boxes[place] and not _has_prose(blocks[box.first : box.last]):
             dropped[place] = True
 
 
@@ -240,30 +251,31 @@ def _has_prose(blocks: Iterable[TextBlock]) -> bool:
     return any(len(block.text) >= _LEAST_PROSE or block.tag in _HEADINGS for block in blocks)
 
 
-def _find_cards(blocks: list[TextBlock], boxes: list[BlockBox], chars: list[int], dropped: list[bool]) -> set[int]:
+def _find_cards(page: BlockReader, sums: _Sums, dropped: list[bool]) -> set[int]:
     """The places of the blocks in boxes side by side of which most lead to another page and say little."""
+    boxes = page.boxes
     series: dict[tuple[int, str, str], list[int]] = {}
     for place, box in enumerate(boxes):
-        if not dropped[place] and box.parent >= 0 and chars[place] > 0 and box.element.tag not in _HEADINGS:
+        if not dropped[place] and box.parent >= 0 and sums.boxes[place] and box.element.tag not in _HEADINGS:
             names = names_of(box.element.attrs).partition(" ")[0] if box.element.attrs else ""
             series.setdefault((box.parent, box.element.tag, names), []).append(place)
     found: set[int] = set()
     for places in series.values():
         if len(places) < _LEAST_CARDS or boxes[places[0]].first in found:
             continue
-        leading = sum(
-            chars[place] < _MOST_CARD
-            and 3 * sum(block.links for block in blocks[boxes[place].first : boxes[place].last]) > chars[place]
-            and any(
-                block.links >= max(_LEAST_LINK, len(block.text) / 2)
-                for block in blocks[boxes[place].first : boxes[place].last]
-            )
-            for place in places
-        )
-        if leading > 0.6 * len(places):
+        if sum(_is_card(page, boxes[place], sums.boxes[place], sums) for place in places) > 0.6 * len(places):
             for place in places:
                 found.update(range(boxes[place].first, boxes[place].last))
     return found
+
+
+def _is_card(page: BlockReader, box: BlockBox, chars: int, sums: _Sums) -> bool:
+    """Whether a box says little, and much of that is a link with some words."""
+    return (
+        chars < _MOST_CARD
+        and 3 * sums.links(box) > chars
+        and any(block.links >= max(_LEAST_LINK, len(block.text) / 2) for block in page.blocks[box.first : box.last])
+    )
 
 
 def _is_call(block: TextBlock) -> bool:
