@@ -44,8 +44,8 @@ def await_made(client: ServeClient) -> list[dict[str, object]]:
 
 def test_an_export_is_made_kept_and_deleted(client: ServeClient, folder: Path) -> None:
     """A list by its options, a folder as an archive; both lie in the collection until they are deleted."""
-    assert export(client, kind="pages", host="b.example") == 303
-    assert export(client, kind="mirror") == 303
+    assert export(client, export="pages", host="b.example") == 303
+    assert export(client, export="mirror") == 303
     mirror, pages = await_made(client)
     answer = client.get(str(pages["file"]))
     assert "b.example" in answer.text and "a.example" not in answer.text
@@ -65,7 +65,7 @@ def test_an_export_is_made_kept_and_deleted(client: ServeClient, folder: Path) -
 
 def test_an_address_fills_in_the_form(client: ServeClient) -> None:
     """One export is open, with its options."""
-    offered = {each["name"]: each for each in client.get(f"{PLACE}.json?kind=pages&host=b.example").json["exports"]}
+    offered = {each["name"]: each for each in client.get(f"{PLACE}.json?export=pages&host=b.example").json["exports"]}
     assert offered["pages"]["is_open"] and not offered["mirror"]["is_open"]
     assert [each["value"] for each in offered["pages"]["options"] if each["name"] == "host"] == ["b.example"]
     assert "dspace" not in offered and "folder" not in offered  # it has no documents, and was not analysed
@@ -74,15 +74,15 @@ def test_an_address_fills_in_the_form(client: ServeClient) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"kind": "../../x"},
-        {"kind": "dspace"},
-        {"kind": ""},
-        {"kind": "pages", "format": "../../../tmp/x"},
-        {"kind": "pages", "round": "-1"},
-        {"kind": "pages", "round": "9" * 40},
-        {"kind": "pages", "host": "a\x00b"},
-        {"kind": "pages", "host": "a\n--output=/tmp/x"},
-        {"kind": "pages", "host": "h" * 501},
+        {"export": "../../x"},
+        {"export": "dspace"},
+        {"export": ""},
+        {"export": "pages", "format": "../../../tmp/x"},
+        {"export": "pages", "round": "-1"},
+        {"export": "pages", "round": "9" * 40},
+        {"export": "pages", "host": "a\x00b"},
+        {"export": "pages", "host": "a\n--output=/tmp/x"},
+        {"export": "pages", "host": "h" * 501},
     ],
 )
 def test_what_no_form_has_is_refused(client: ServeClient, folder: Path, fields: dict[str, str]) -> None:
@@ -94,7 +94,7 @@ def test_what_no_form_has_is_refused(client: ServeClient, folder: Path, fields: 
 def test_fields_that_no_export_has_mean_nothing(client: ServeClient, folder: Path, tmp_path: Path) -> None:
     """Neither the place nor another collection."""
     more = {"output": str(tmp_path / "x"), "collection": "/etc", "--output": "y", "plan": "/etc/passwd"}
-    assert export(client, kind="urls", host="--output=/tmp/z", **more) == 303
+    assert export(client, export="urls", host="--output=/tmp/z", **more) == 303
     (made,) = await_made(client)
     assert not (tmp_path / "x").exists() and made["work"]["code"] == 0  # type: ignore[index]
 
@@ -108,10 +108,10 @@ def test_names_and_links_lead_nowhere(tmp_path: Path) -> None:
         name = client.get("/index.json").json["collections"][0]["name"]
         place = f"/c/{quote(name)}/exports"
         (strange / "exports").symlink_to(elsewhere)
-        assert client.post(place, {"kind": "urls"}, page=place).status == 503
+        assert client.post(place, {"export": "urls"}, page=place).status == 503
         assert list(elsewhere.iterdir()) == []
         (strange / "exports").unlink()
-        assert client.post(place, {"kind": "urls"}, page=place).status == 303
+        assert client.post(place, {"export": "urls"}, page=place).status == 303
         (product,) = [one["work"]["product"] for one in client.get(f"{place}.json").json["made"]]
         assert product.isascii() and product.startswith("exports/a-b-")
 
@@ -119,5 +119,5 @@ def test_names_and_links_lead_nowhere(tmp_path: Path) -> None:
 def test_code_of_a_strangers_collection_is_not_run(client: ServeClient, folder: Path) -> None:
     """Whatever verb is asked for."""
     (folder / "lycosa.toml").write_text('quarry = "evil.py:Evil"\nseeds = ["https://a.example/"]\n')
-    answer = client.post(PLACE, {"kind": "urls"}, page=PLACE)
+    answer = client.post(PLACE, {"export": "urls"}, page=PLACE)
     assert answer.status == 400 and "code of its own" in answer.text

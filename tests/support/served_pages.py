@@ -54,7 +54,7 @@ CORE_PAGES = {
     "urls-gone": "/c/newspaper/urls?state=gone&columns=url&columns=state&columns=reason&columns=http",
     "hosts": "/c/newspaper/hosts",
     "records": "/c/site/records",
-    "exports": "/c/site/exports?kind=pages",
+    "exports": "/c/site/exports?export=pages",
     "pages-empty": "/c/empty/pages",
     "search-start": "/c/newspaper/search",
     "search": "/c/newspaper/search?q=river+bridge",

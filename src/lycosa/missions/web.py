@@ -12,7 +12,7 @@ a thread of its own and has thirty seconds; a `LycosaError` becomes a page for p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -21,6 +21,9 @@ from msgspec import Struct
 from lycosa.errors import CollectionError
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
+    from turbohtml import Document, Element
+
     from lycosa.collection.collection import Collection
 
 #: Rows of a list in a file, so that one request cannot take all memory.
@@ -61,6 +64,17 @@ class Work(Struct, frozen=True):
 def mark(text: str) -> str:
     """Mark a text that is translated later, where it is shown."""
     return text
+
+
+class Pointed(NamedTuple):
+    """A text of an archived page that can be pointed at: where a click leads, and what it was taken for."""
+
+    address: str
+    label: str = ""
+
+
+#: Makes of a page what tells of each of its elements whether the text right in it can be pointed at.
+PointMaker = Callable[["Document"], Callable[["Element"], Pointed | None]]
 
 
 class QueryValues(Protocol):
@@ -125,12 +139,18 @@ class WebRequest(Protocol):
     def tiles(self) -> str:
         """The address of map tiles that the user gave, with {z}, {x} and {y}; empty: none."""
 
+    def replay(self, url: str, point: PointMaker) -> Response:
+        """An archived page for a frame, without anything that runs, in which texts can be pointed at."""
+
     def start_work(self, words: Sequence[str], *, label: str, product: str = "", given: Iterable[str] = ()) -> str:
         """Start a verb of lycosa on the collection, which outlives the server: ["export", "dspace", "--output=…"].
 
         It reads what is `given`, line by line; who deletes the work deletes the `product` below the collection. Returns
         the address of its page.
         """
+
+    def new_product(self, name: str, ending: str = "") -> str:
+        """A file or folder below the collection that such work may make, as "exports/NAME-…": its `product`."""
 
     def list_work(self) -> Sequence[Work]:
         """All such work on the collection, the newest first."""

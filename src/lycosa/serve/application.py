@@ -214,6 +214,7 @@ def make_server_state(settings: ServeSettings) -> ServerState:
         settings=settings,
         folders=CollectionFolders(settings.folder),
         tokens=TokenMaker(),
+        replay=replay.replay_pointed,
         navigation=NAVIGATION,
     )
 

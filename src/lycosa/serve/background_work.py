@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -33,6 +34,8 @@ from lycosa.missions.web import NotFound, Work
 from lycosa.output.atomic_file import whole_file
 
 PLACE = "work"
+PRODUCTS = "exports"  # where what is made lies until its work is deleted
+_STRANGE = re.compile(r"[^A-Za-z0-9_.-]+")
 MOST_KEPT = 200  # of one collection, after which the oldest are forgotten with what they made
 MOST_AT_ONCE = 3  # of one collection
 _SHOWN_BYTES = 4_000
@@ -107,6 +110,21 @@ def start_work(
     for old in list_work(folder)[MOST_KEPT:]:
         forget_work(folder, old.number)
     return replace(began, is_running=True)
+
+
+def new_product(folder: Path, name: str, ending: str = "") -> str:
+    """A file or folder that work may make, below the collection; the folder for all such is made."""
+    place = folder / PRODUCTS
+    if place.is_symlink():
+        raise CollectionError(f"{place} is a link: exports are written into a folder of the collection alone.")
+    try:
+        place.mkdir(exist_ok=True)
+    except OSError as problem:
+        raise CollectionError(f"{place} cannot be made: {problem.strerror or problem}.") from None
+    base = _STRANGE.sub("-", f"{folder.name}-{name}")[:80].lstrip(".-")
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    names = (f"{base}-{stamp}{more}{f'.{ending}' if ending else ''}" for more in ("", *(f"-{n}" for n in range(2, 99))))
+    return str(Path(PRODUCTS) / next(each for each in names if not (place / each).exists()))
 
 
 def _refuse_own_code(folder: Path) -> None:

@@ -1,22 +1,18 @@
 """Export page: every export of a collection's missions and of the core by a button, made in the background.
 
-The forms are made from the exports' definitions. What is made lies in `exports` of the collection until its work is
-deleted; nothing that a form says is a path.
+The forms are made from the exports' definitions; nothing that a form says is a path.
 """
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from lycosa.analysis import document_writers
-from lycosa.errors import CollectionError, LycosaError, UsageError
+from lycosa.errors import LycosaError, UsageError
 from lycosa.export import core_writers
 from lycosa.export.definition import Export, ExportOption, kinds_of, options_of
 from lycosa.missions import registry
@@ -24,10 +20,8 @@ from lycosa.serve.background_work import list_work
 from lycosa.serve.page_request import PageRequest, View
 from lycosa.serve.work_page import WorkShown, shown_work
 
-PLACE = "exports"
 _ANALYSED = "analysis.db"
 _MOST_CHARS = 500
-_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class OfferedOption(Struct, frozen=True):
@@ -59,8 +53,8 @@ class ExportPage(Struct, frozen=True):
 
 
 def show_exports(request: PageRequest) -> View:
-    """The exports of a collection: ?kind=… opens one, with its options as they stand behind."""
-    chosen = request.query.get("kind", "")
+    """The exports of a collection: ?export=… opens one, with its options as they stand behind."""
+    chosen = request.query.get("export", "")
     offered = tuple(
         OfferedExport(
             name=export.name,
@@ -78,7 +72,7 @@ def show_exports(request: PageRequest) -> View:
 def make_export(request: PageRequest) -> Response:
     """Start an export with the options of a form."""
     form = request.form
-    kind = form.get("kind", "")
+    kind = form.get("export", "")
     export = next((each for _, each in _list_exports(request) if each.name == kind), None)
     if export is None:
         raise UsageError(f"There is no export {kind[:60]!r} of this collection.")
@@ -147,17 +141,7 @@ def _check(option: ExportOption, value: str) -> None:
 
 
 def _name_product(request: PageRequest, export: Export, form: str) -> str:
-    """The file or folder that an export fills, below the collection; its folder is made."""
-    place = request.folder / PLACE
-    if place.is_symlink():
-        raise CollectionError(f"{place} is a link: exports are written into a folder of the collection alone.")
-    try:
-        place.mkdir(exist_ok=True)
-    except OSError as problem:
-        raise CollectionError(f"{place} cannot be made: {problem.strerror or problem}.") from None
+    """The file or folder that an export fills."""
     endings = export.endings or (() if export.folder else (form or "jsonl",))
     ending = form if form in endings else "" if form and export.folder else next(iter(endings), "")
-    base = _NAME.sub("-", f"{request.label.rpartition('/')[2]}-{export.name}")[:80].lstrip(".-")
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    names = (f"{base}-{stamp}{more}{f'.{ending}' if ending else ''}" for more in ("", *(f"-{n}" for n in range(2, 99))))
-    return str(Path(PLACE) / next(name for name in names if not (place / name).exists()))
+    return request.new_product(export.name, ending)

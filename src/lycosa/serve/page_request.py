@@ -23,8 +23,8 @@ from starlette.responses import Response
 from lycosa.collection.collection import Collection
 from lycosa.collection.database import find_odd_value
 from lycosa.errors import CollectionError, LycosaError
-from lycosa.missions.web import NotFound, View, Work
-from lycosa.serve.background_work import list_work, start_work
+from lycosa.missions.web import NotFound, PointMaker, View, Work
+from lycosa.serve.background_work import list_work, new_product, start_work
 from lycosa.serve.collection_folders import decode_name, refuse_strange_files
 from lycosa.serve.server_state import ServerState, ServeSettings
 from lycosa.serve.translations import Translator
@@ -148,12 +148,19 @@ class PageRequest:
         """The address of a page of the same mission."""
         return self.link(f"m/{self.mission}/{page}", **query)
 
+    def replay(self, url: str, point: PointMaker) -> Response:
+        """An archived page for a frame, without anything that runs, in which texts can be pointed at."""
+        return self.server_state.replay(self.collection, url, point)
+
     def start_work(self, words: Sequence[str], *, label: str, product: str = "", given: Iterable[str] = ()) -> str:
         """Start a verb of lycosa on the collection, and return the address of its page."""
         at = words.index("--") if "--" in words else len(words)
         words = [*words[:at], f"--collection={self.folder}", *words[at:]]
         work = start_work(self.folder, words, label=label, product=product, by=self.user, given=given)
         return self.link(f"work/{work.number}")
+
+    def new_product(self, name: str, ending: str = "") -> str:
+        return new_product(self.folder, name, ending)
 
     def list_work(self) -> Sequence[Work]:
         return list_work(self.folder)

@@ -21,6 +21,7 @@ from turbohtml import Document, Element, Namespace, Node, Text
 
 from lycosa import urls
 from lycosa.collection.collection import Collection, Page
+from lycosa.missions.web import Pointed, PointMaker
 from lycosa.parse.requisites import LAZY, LAZY_SETS
 from lycosa.serve.page_detail import asked_round, asked_value, decode_start, first_bytes, read_start
 from lycosa.serve.page_request import NotFound, PageRequest
@@ -36,6 +37,11 @@ _PART_BYTES = 2 << 20  # of one picture
 _ALL_BYTES = 12 << 20  # of all that is put in
 _MOST_PARTS = 300
 _SECONDS = 5.0
+_POINTED_STYLE = """<style>
+.lycosa-point, .lycosa-taken { color: inherit !important; text-decoration: none !important; cursor: pointer; }
+.lycosa-point:hover, .lycosa-point:focus { outline: 3px solid #1f5f99; background: #dcebf8; }
+.lycosa-taken { outline: 2px solid #1c6b37; background: #e4f3e8; }
+</style>"""
 _TEXT_CHARS = 200_000
 _MOST_ATTRIBUTES = 200
 #: Attributes of drawings that may name what they are drawn with: only within the page.
@@ -79,7 +85,18 @@ def replay(request: PageRequest) -> Response:
     page = collection.page(url, round=asked_round(request, "round"))
     if page is None:
         raise NotFound(f"There is no page {url[:500]} in this collection.")
-    body = _Replay(collection, lambda target: request.link("url", url=target), round=page.round).show(page)
+    return _frame(_Replay(collection, lambda target: request.link("url", url=target), round=page.round).show(page))
+
+
+def replay_pointed(collection: Collection, url: str, point: PointMaker) -> Response:
+    """An archived page in which texts can be pointed at: each is a link that the mission gives."""
+    page = collection.page(url)
+    if page is None:
+        raise NotFound(f"There is no page {url[:500]} in this collection.")
+    return _frame(_Replay(collection, lambda target: "", round=page.round, point=point).show(page))
+
+
+def _frame(body: str) -> Response:
     headers = {
         "content-security-policy": POLICY,
         "x-frame-options": "SAMEORIGIN",
@@ -91,10 +108,19 @@ def replay(request: PageRequest) -> Response:
 class _Replay:
     """One page on its way into the frame; bounds count for all that is put into it."""
 
-    def __init__(self, collection: Collection, link: Callable[[str], str], *, round: int) -> None:
+    def __init__(
+        self,
+        collection: Collection,
+        link: Callable[[str], str],
+        *,
+        round: int,
+        point: PointMaker | None = None,
+    ) -> None:
         """`round`: the one whose copies of pictures and style sheets are put in, or the nearest."""
         self._collection = collection
         self._round = round
+        self._make_point = point
+        self._point: Callable[[Element], Pointed | None] | None = None
         self._link = link
         self._room = _ALL_BYTES
         self._parts = 0
@@ -115,6 +141,9 @@ class _Replay:
         root = tree.root
         sheets = self._sheets(root, base) if root is not None else []
         style = "".join(f"<style>{sheet}</style>" for sheet in sheets)
+        if self._make_point is not None:
+            self._point = self._make_point(tree)
+            style += _POINTED_STYLE
         body = "".join(self._pieces(root, base)) if root is not None else ""
         return f'<!DOCTYPE html><meta charset="utf-8">{style}{body}'
 
@@ -129,11 +158,13 @@ class _Replay:
             if isinstance(node, str):
                 yield node
             elif isinstance(node, Text):
-                yield escape(node.data)
+                yield self._text(node)
             elif isinstance(node, Element) and (tag := node.tag.lower()) not in _REMOVED:
                 if tag == "style":
                     yield f"<style>{self._css(node.text, base)}</style>" if node.namespace is Namespace.HTML else ""
                     continue
+                if tag in ("a", "button") and self._point is not None:
+                    tag = "span"  # what is pointed at are texts
                 if _TAG.fullmatch(tag):
                     kept = self._attributes(node, base)
                     yield f"<{tag}" + "".join(f' {name}="{escape(value)}"' for name, value in kept) + ">"
@@ -141,6 +172,17 @@ class _Replay:
                         continue
                     waiting.append(f"</{tag}>")
                 waiting += reversed(node.children)
+
+    def _text(self, node: Text) -> str:
+        """A text, as a link where it can be pointed at."""
+        text, parent = escape(node.data), node.parent
+        if self._point is None or not text.strip() or not isinstance(parent, Element):
+            return text
+        if (pointed := self._point(parent)) is None:
+            return text
+        kind = "lycosa-taken" if pointed.label else "lycosa-point"
+        title = f' title="{escape(pointed.label)}"' if pointed.label else ""
+        return f'<a class="{kind}" href="{escape(pointed.address)}" target="_top"{title}>{text}</a>'
 
     def _sheets(self, root: Element, base: str) -> list[str]:
         """The style sheets that the page names and the collection has."""
@@ -194,7 +236,7 @@ class _Replay:
                 yield "src", data
         if tag == "use" and (href := _text(element, "href") or _text(element, "xlink:href")).startswith("#"):
             yield "href", href  # within the page
-        if tag in ("a", "area"):
+        if tag in ("a", "area") and self._point is None:
             yield from self._lead(base, _text(element, "href"))
         if tag in ("form", "button", "input", "select", "textarea"):
             yield "disabled", ""

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from starlette.responses import Response
 
+from lycosa.collection.collection import Collection
 from lycosa.errors import UsageError
+from lycosa.missions.web import PointMaker
 from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.collection_summaries import CollectionSummaries
 from lycosa.serve.indexing import Indexing
@@ -81,6 +84,7 @@ class ServerState:
     settings: ServeSettings
     folders: CollectionFolders
     tokens: TokenMaker
+    replay: Callable[[Collection, str, PointMaker], Response]  # an archived page in which texts can be pointed at
     navigation: Sequence[tuple[str, str]]  # the pages of a collection, below it, and their names
     summaries: CollectionSummaries = field(default_factory=CollectionSummaries)
     watch: WatchedCrawls = field(default_factory=WatchedCrawls)

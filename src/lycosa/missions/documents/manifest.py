@@ -43,6 +43,7 @@ MANIFEST = MissionManifest(
         WebPage("oai/granted", f"{_VIEWS}:answer_granted", method="POST", only_reads=True),
         WebPage("correct", f"{_VIEWS}:correct", method="POST"),
         WebPage("decide", f"{_VIEWS}:decide", method="POST"),
+        WebPage("letters", f"{_VIEWS}:write_letters", method="POST"),
     ),
     side_databases=(SideDatabase("decisions.db", merge="lycosa.missions.documents.decisions:merge_decisions"),),
     derived=("lycosa.missions.documents.catalogue:CATALOGUE",),

@@ -8,6 +8,7 @@ from lycosa.missions.manifest import CrawlOption, MissionManifest, SideDatabase,
 
 _VIEWS = "lycosa.missions.records.web.views"
 _FORMS = "lycosa.missions.records.web.reader_forms"
+_TEACH = "lycosa.missions.records.web.teaching"
 _LISTS = "lycosa.missions.records.web.lists"
 
 #: Lists and their words are made anew from the records that are left.
@@ -69,6 +70,9 @@ MANIFEST = MissionManifest(
         WebPage("", f"{_LISTS}:RECORDS", "Records", instead_of="records"),
         WebPage("stories", f"{_LISTS}:STORIES", "Stories"),
         WebPage("health", f"{_VIEWS}:show_health", "Health"),
+        WebPage("teach", f"{_TEACH}:show_teaching", "Rules"),
+        WebPage("teach", f"{_TEACH}:change_teaching", method="POST"),
+        WebPage("teach-frame", f"{_TEACH}:show_pointing", has_twin=False),
         WebPage("readers", f"{_FORMS}:show_readers", "Readers"),
         WebPage("alerts", f"{_LISTS}:ALERTS", "Alerts"),
         WebPage("outbox", f"{_LISTS}:OUTBOX", "Outbox"),

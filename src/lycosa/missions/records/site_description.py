@@ -278,7 +278,7 @@ def complete_description(settings: Mapping[str, Any], folder: Path) -> dict[str,
         if not isinstance(file, str) or not file.endswith(".toml") or file in schemas:
             continue
         text = read_file(folder / file)
-        kind, content = _as_own_table(text, where=str(folder / file))
+        kind, content = as_own_table(text, where=str(folder / file))
         if schemas.get(kind, content) != content:
             raise UsageError(f'{folder / file}: [records.schemas] has another schema "{kind}"; rename one of them.')
         schemas = {**schemas, kind: content}
@@ -286,7 +286,7 @@ def complete_description(settings: Mapping[str, Any], folder: Path) -> dict[str,
     return completed | {key: value for key, value in (("categories", categories), ("schemas", schemas)) if value}
 
 
-def _as_own_table(text: str, *, where: str) -> tuple[str, dict[str, Any]]:
+def as_own_table(text: str, *, where: str) -> tuple[str, dict[str, Any]]:
     """The name of a schema in a file of its own, and its table as [records.schemas.NAME] has it."""
     from lycosa.missions.records.schema import read_schema
 

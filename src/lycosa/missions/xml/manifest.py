@@ -27,6 +27,8 @@ MANIFEST = MissionManifest(
         WebPage("document", "lycosa.missions.xml.web.document_detail:show_document"),
         WebPage("schemas", f"{_LISTS}:SCHEMAS", "Schemas"),
         WebPage("groups", f"{_LISTS}:GROUPS", "Collections"),
+        WebPage("plan", "lycosa.missions.xml.web.plan_page:show_plan", "Analysis"),
+        WebPage("plan", "lycosa.missions.xml.web.plan_page:keep_plan", method="POST"),
         WebPage("file", "lycosa.missions.xml.web.export_files:send_file", has_twin=False),
     ),
 )

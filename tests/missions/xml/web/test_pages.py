@@ -120,10 +120,10 @@ def test_files_are_those_of_exports(client: ServeClient) -> None:
 
 
 def test_what_was_not_analysed_says_so(client: ServeClient) -> None:
-    """On every page, with the command that does it."""
+    """On every page, with the button that does it."""
     for page in ("", "documents", "document", "schemas", "groups"):
         answer = client.get(f"/c/bare/m/xml/{page}")
-        assert answer.status == 200 and "lycosa analyse xml" in answer.text
+        assert answer.status == 200 and "Analyse it" in answer.text
     assert client.get("/c/bare/m/xml/index.json").json == {"analysed": False}
     assert client.get("/c/bare/m/xml/file?name=report.html").status == 503
 

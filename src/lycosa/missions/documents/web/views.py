@@ -98,6 +98,13 @@ def decide(request: WebRequest) -> Response:
     return RedirectResponse(back, 303)
 
 
+def write_letters(request: WebRequest) -> Response:
+    """Have the letters to all authors written as files, in the background."""
+    product = request.new_product("letters")
+    words = ["contacts", f"--letters={request.folder / product}"]
+    return RedirectResponse(request.start_work(words, label=request.translate("Letters"), product=product), 303)
+
+
 def answer_harvester(request: WebRequest) -> Response:
     """OAI-PMH over the wanted documents."""
     return _answer_harvester(request, "oai", only_granted=False)

@@ -228,7 +228,7 @@ def keep_alert(request: WebRequest) -> View | Response:
             table = drop_empty({**texts, **lists, **numbers, **amount, **chosen, **causes})
             if "/" in texts["feed"] or "\\" in texts["feed"]:
                 raise UsageError(f"feed is {texts['feed']!r}; allowed: the name of a file, such as prices.atom.")
-            table = {"name": texts["name"], **table}
+            table = {"name": texts["name"] or " ".join([texts["kind"], *lists["fields"]]).strip(), **table}
         edited.put("alerts", old, table)
         edited.keep(form.get("mark", ""))
     except UsageError as problem:
