@@ -32,7 +32,6 @@ from lycosa.collection.reading_source import folder_of
 from lycosa.collection.records import RecordFilter, RecordInfo, list_records
 from lycosa.config.loading import load
 from lycosa.config.settings import Mission
-from lycosa.content.page_content import MainContent, read_page_content
 from lycosa.disk import mark_file
 from lycosa.errors import CollectionError, LycosaError, UsageError
 from lycosa.fetch.decode import DecodedBody, decode
@@ -47,6 +46,8 @@ from lycosa.parse import Doc, read
 
 if TYPE_CHECKING:
     import apsw
+
+    from lycosa.content.page_content import MainContent
 
 
 #: Bytes of one body in memory, as stored and after decompression; what is longer is cut, and `Page.problem` says so.
@@ -205,6 +206,8 @@ class Page:
     @cached_property
     def content(self) -> MainContent:
         """What the page says, without what stands around it: kind, title, authors, date, and its blocks."""
+        from lycosa.content.page_content import read_page_content
+
         return read_page_content(self.doc)
 
     @property

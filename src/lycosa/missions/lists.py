@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from lycosa.collection.collection import Collection
-from lycosa.errors import UsageError
+from lycosa.errors import BeingMade, UsageError
 from lycosa.lists.definition import LISTS, IndexedList, ListDefinition, TableList
 from lycosa.lists.index import index_folder, opened_index
 from lycosa.lists.indexed_query import IndexedQuery
@@ -19,6 +20,7 @@ from lycosa.missions.manifest import load_attribute
 from lycosa.output.rows import Rows
 
 _AT_ONCE = 1000
+_PATIENCE_S = 600.0
 
 
 def names() -> list[str]:
@@ -62,7 +64,7 @@ def list_rows(
     if isinstance(one, IndexedList):
         with opened_index(index_folder(collection.path)) as index:
             index.refresh(collection)
-    with opened_query(collection.path, one, choice) as (found, _):
+    with _made(collection.path, one, choice) as (found, _):
         chosen = found.columns_of_file() if found is not None else tuple(columns) or one.columns
 
     def rows() -> Iterator[list[Any]]:
@@ -71,6 +73,22 @@ def list_rows(
                 yield from found.rows(collection, chosen, at_a_time=_AT_ONCE)
 
     return Rows(chosen, rows())
+
+
+@contextmanager
+def _made(folder: Path, one: ListDefinition, choice: Choice) -> Iterator[tuple[ListQuery | None, bool]]:
+    """The same; what is being made is waited for."""
+    end = time.monotonic() + _PATIENCE_S
+    with ExitStack() as opening:
+        while True:
+            try:
+                found = opening.enter_context(opened_query(folder, one, choice))
+                break
+            except BeingMade:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
+        yield found
 
 
 @contextmanager
