@@ -11,7 +11,7 @@ from lycosa.config.settings import PolicySettings as Steer
 from lycosa.judge.priority.learning import UNTRIED, LearningPolicy
 from lycosa.judge.priority.policy import FishSearch, KeyTermsPolicy, Policy, Relevance, SharkSearch
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, resolve_order
-from lycosa.model import Link, Observation
+from lycosa.model import Link, Observation, WeightUpdate
 
 ANCHORS = ("services", "servicios web", "ogc")
 ADDRESSES = ("wms", "wfs", "capabilities=10")
@@ -243,7 +243,29 @@ def test_lore_of_an_older_version_is_understood() -> None:
         policy.begin_answer(observation("http://a.test/maps", kind="ogc:wms/1.3.0", policy_data=old))
         policy.end_answer([])
     assert policy.score_anew(0.5, old) > before
-    assert not policy._rules
+    assert all(key >> 16 for key in policy._rules)  # what such a score was worth, and nothing of its shape
+
+
+def test_what_scores_like_it_were_worth_counts_more_the_more_were_tried() -> None:
+    """Shark-Search's score takes part in a promise by what became of such scores, and not before any was tried."""
+    policy = LearningPolicy(relevance(), Steer())
+    policy.begin_answer(observation())
+    _, policy_data = score(policy, "maps")
+    promises = [policy.score_anew(0.5, policy_data)]
+    step = policy._step(*struct_head(policy_data))
+    for tried in (10.0, 1000.0):
+        policy.load_lessons([WeightUpdate(1 << 61 | step, tried, tried)])
+        promises.append(policy.score_anew(0.5, policy_data))
+    assert promises[0] < promises[1] < promises[2]
+    policy.load_lessons([WeightUpdate(1 << 61 | step, 1000.0, 0.0)])
+    assert policy.score_anew(0.5, policy_data) < promises[0]
+    assert policy.explain(policy_data, HOST)["of such scores"] < 0
+
+
+def struct_head(policy_data: bytes) -> tuple[float, float, float]:
+    """What Shark-Search notes of a URL."""
+    inherited, anchor, near = Struct("=3f").unpack_from(policy_data)
+    return inherited, anchor, near
 
 
 def test_a_page_is_worth_what_it_opens() -> None:

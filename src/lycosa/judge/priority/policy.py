@@ -267,12 +267,14 @@ class SharkSearch(Policy):
 
     def score(self, link: Link, url: str, *, host: str, context: str = "", prior: float = 0.0) -> tuple[float, bytes]:
         anchor, around = self._relevance.link(link.text, url, context)
-        return max(self.combine(anchor, around), prior), _PACKED.pack(self.inheritance, anchor, around)
+        return max(self.combine(anchor, around, inherited=self.inheritance), prior), _PACKED.pack(
+            self.inheritance, anchor, around
+        )
 
-    def combine(self, anchor: float, around: float) -> float:
-        """The score of a link, by the relevance of its anchor and of its context."""
+    def combine(self, anchor: float, around: float, *, inherited: float) -> float:
+        """The score of a link, by the relevance of its anchor and of its context, and by what it inherits."""
         neighbourhood = self._beta * anchor + (1 - self._beta) * around
-        return self._gamma * self.inheritance + (1 - self._gamma) * neighbourhood
+        return self._gamma * inherited + (1 - self._gamma) * neighbourhood
 
     def explain(self, policy_data: bytes, host: str) -> Mapping[str, float]:
         rest = 1 - self._gamma
