@@ -25,7 +25,7 @@ from bench.replay_policies import compare
 from support.thin_web import ThinServer, ThinWeb, write_mission
 
 POLICIES = ("shark", "learn")
-MARKS = (600, 1000, 2000, 5000)
+MARKS = (300, 600, 1000, 2000, 4000, 6000, 10_000)
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def measure(seed: int, work: Path, *, live: bool, gone_answer: bool) -> None:
     if not whole.exists():
         crawl(web, whole, "--policy", "bfs", "--set", "fetch.retries=0", gone_answer=gone_answer)
     print(f"web {seed}: {len(web.pages):,} pages on {len(web.hosts):,} hosts, {len(web.wanted)} wanted", flush=True)
-    points = compare(str(whole), POLICIES, limit=max(MARKS), step=200)
+    points = compare(str(whole), POLICIES, limit=max(MARKS), step=100)
     for name in POLICIES:
         replayed = {point.requests: point.found for point in points if point.policy == name}
         print(f"  {name:6} replay{'  '.join(f'{n:,}: {replayed.get(n, 0)}' for n in MARKS)}", flush=True)
