@@ -17,6 +17,7 @@ from lycosa.missions.topic.classifier import TopicModel
 from lycosa.missions.topic.page_words import PageText, PageWords, list_terms, read_words
 from lycosa.missions.topic.settings import TopicSettings, split_pattern
 from lycosa.text.fold import fold_words
+from lycosa.text.terms import LANGUAGES_OF
 
 if TYPE_CHECKING:
     from lycosa.text import Thesaurus
@@ -111,11 +112,15 @@ def _first(words: dict[str, float]) -> dict[str, float]:
     return dict(list(words.items())[:_SHOWN])
 
 
+def _has_stop_word(name: str) -> bool:
+    return any(word in LANGUAGES_OF for word in name.encode().split())
+
+
 def choose_terms(topic: TopicModel, pages: Sequence[PageText], *, most: int) -> dict[str, float]:
-    """The words of pages that speak most for a topic."""
+    """The words of pages that speak most for a topic; stop words, also within phrases, say nothing to others."""
     model, found = topic.spread(), dict[str, float]()
     for page in pages:
         for name, feature in list_terms(page):
-            if (weight := model.weigh(feature)) > 0 and not name.startswith("url:"):
+            if (weight := model.weigh(feature)) > 0 and not name.startswith("url:") and not _has_stop_word(name):
                 found[name] = weight
     return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
