@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 from support.crawl_runs import crawl
 from support.loopback import Reply, Web
@@ -13,7 +14,15 @@ from support.repositories import DSPACE, EPRINTS, WORKS, WorkPage, serve
 
 from lycosa import Collection
 from lycosa.missions.documents.catalogue import open_catalogue
-from lycosa.missions.documents.model import DocumentDescription
+from lycosa.missions.documents.evidence.site_graph import SiteDocument, SiteGraph
+from lycosa.missions.documents.model import (
+    DocumentDescription,
+    DocumentFacts,
+    DocumentLink,
+    Finding,
+    PageFacts,
+    PresentedWork,
+)
 from lycosa.missions.documents.pages.landing import find_oai, links_to_files, read_landing, turn_name
 from lycosa.parse import Doc, read
 
@@ -144,3 +153,17 @@ def test_records_of_a_repository_are_weighed_field_by_field(tmp_path: Path) -> N
     assert other is not None and other.title is not None and other.title.value == "A title"
     assert ("otherwise: OAI-PMH dc:title", "Another title") in [(one.rule, one.quote) for one in other.title.evidence]
     assert [author.name for author in other.authors] == ["Eva Ruiz"]
+
+
+def test_what_the_pages_of_several_works_link_to_is_none_of_them() -> None:
+    """A page that names no file presents the one document that it links to, unless others do, too."""
+    graph = SiteGraph(apsw.Connection(":memory:"))
+    addresses = {f"http://a.test/{name}.pdf" for name in ("form", "thesis")}
+    for number, name in ((1, "form"), (2, "form"), (3, "thesis")):
+        work = PresentedWork(title=Finding(f"Work {number}", 0.9), is_told=True)
+        link = DocumentLink(url=f"http://a.test/{name}.pdf")
+        graph.add_work(f"http://a.test/{number}", PageFacts(documents=(link,), work=work), addresses)
+    facts = DocumentFacts(format="pdf", kind=Finding("other", 0.1))
+    form, thesis = (graph.work_of(SiteDocument(address, facts, (address,), "", "")) for address in sorted(addresses))
+    assert form is None
+    assert thesis is not None and thesis.title is not None and thesis.title.value == "Work 3"

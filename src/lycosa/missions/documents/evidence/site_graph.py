@@ -16,7 +16,14 @@ from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.collection.graph import list_inlinks
 from lycosa.missions.documents.evidence.landing_page import reconcile
-from lycosa.missions.documents.model import DocumentFacts, DocumentLink, HarvestedWork, PageFacts, PresentedWork
+from lycosa.missions.documents.model import (
+    DocumentFacts,
+    DocumentLink,
+    HarvestedWork,
+    PageFacts,
+    PresentedWork,
+    text_of,
+)
 
 #: Pages above a page of which the walk goes on; more of them are a menu.
 MAX_PARENTS = 40
@@ -56,6 +63,8 @@ class SiteGraph:
         self._words: dict[str, list[tuple[str, DocumentLink]]] = {}
         self._cache: dict[str, PageFacts | None] = {}
         self._works: dict[str, tuple[str, PresentedWork]] = {}  # by the address of a file: the page and what it says
+        #: The same of files that pages only link to; None: those of several works do, as to a form.
+        self._linked: dict[str, tuple[str, PresentedWork] | None] = {}
         self._harvested: dict[str, PresentedWork] = {}  # by addresses and DOIs
 
     def page(self, url: str) -> PageFacts | None:
@@ -78,8 +87,8 @@ class SiteGraph:
 
     def work_of(self, document: SiteDocument) -> PresentedWork | None:
         """What the landing page of a document says of the work."""
-        found = [self._works[address] for address in document.addresses if address in self._works]
-        url, work = found[0] if found else ("", None)
+        found = (places.get(address) for places in (self._works, self._linked) for address in document.addresses)
+        url, work = next(filter(None, found), ("", None))
         names = [url, *document.addresses, work.doi if work is not None else "", document.facts.doi.lower()]
         harvested = next((self._harvested[name] for name in names if name in self._harvested), None)
         return reconcile(work, harvested) if work is not None and harvested is not None else work or harvested
@@ -96,13 +105,15 @@ class SiteGraph:
         if work is None:
             return
         files = [address for address in work.files if address in addresses]
-        linked = {link.url for link in facts.documents if link.url in addresses}
-        if not files and work.is_told and len(linked) == 1:
-            files = [*linked]
         for address in files:
             known = self._works.get(address)
             if known is None or _fullness(work) > _fullness(known[1]):
                 self._works[address] = url, work
+        linked = {link.url for link in facts.documents if link.url in addresses}
+        if not files and work.is_told and work.title is not None and len(linked) == 1:
+            other = self._linked.setdefault(address := linked.pop(), (url, work))
+            if other is not None and text_of(other[1].title) != text_of(work.title):
+                self._linked[address] = None
 
     def parents(self, url: str) -> tuple[str, ...]:
         """The pages that link to this address."""

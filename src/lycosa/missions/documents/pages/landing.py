@@ -105,7 +105,7 @@ def read_landing(doc: Doc) -> PresentedWork | None:
         language=next(iter(tags.find("language")[1]), "")[:2].lower(),
         kind=_find_kind(tags, things),
         files=tuple(files),
-        is_told=bool(has_tags or things or program),
+        is_told=bool(has_tags or program or any(_WORKS.get(one) for thing in things for one in thing.types)),
         program=program,
     )
 
