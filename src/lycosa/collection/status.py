@@ -7,6 +7,7 @@ import fcntl
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import apsw
 import msgspec
@@ -92,6 +93,12 @@ class LastRun(Struct):
     round: int = 1
     visited: int = 0  # of its round, by this run and those before
     next_round: float = 0.0
+    told: dict[str, Any] = {}  # what was not taken, by reason
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether bounds refused what may be worth having."""
+        return any(reason != "links-limit" for reason in self.told)
 
 
 class ExtractionStatus(Struct):

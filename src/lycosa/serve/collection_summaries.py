@@ -67,6 +67,7 @@ apsw.connection_hooks.append(_bind)
 #: How a crawl ended, by `ended_by` of its report: the state of the collection, and what people should know.
 ENDINGS = {
     "": ("finished", mark("Nothing is left to fetch.")),
+    "bounds": ("finished", mark("What is left was refused by bounds; the list of addresses tells by which.")),
     "limit": ("limit", mark("The page limit was reached; a higher one continues from here.")),
     "time": ("limit", mark("The time limit was reached; it can be continued.")),
     "bytes": ("limit", mark("As many bytes came as its settings allow; it can be continued.")),
@@ -197,7 +198,8 @@ def describe_end(
         return ENDINGS["killed"]
     if last_run is None:
         return ENDINGS["unfinished" if waiting else ""]
-    return ENDINGS.get(last_run.ended_by, ENDINGS["unfinished"])
+    how = "bounds" if not last_run.ended_by and last_run.has_bounds else last_run.ended_by
+    return ENDINGS.get(how, ENDINGS["unfinished"])
 
 
 def read_last_run(connection: Any) -> LastRun | None:
