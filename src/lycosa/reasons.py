@@ -107,9 +107,10 @@ FAILURES = {
     "connect": Reason("the host refused the connection", _UP),
     "connect-timeout": Reason("the host could not be reached in fetch.connect_timeout_s", _UP),
     "handshake": Reason(
-        "the host ended the connection before it was encrypted, or does not speak TLS",
-        "write http:// if that is what its port speaks, or crawl again later with --retry",
+        "the host ended the connection before it was encrypted",
+        "crawl again later with --retry; write http:// if that is what its port speaks",
     ),
+    "no-tls": Reason("the address is one of https, and its port speaks no TLS", "write http:// in its place"),
     "tls": Reason("the certificate of the host does not check out", "name its authority with --ca"),
     "proxy": Reason(
         "the proxy could not be reached, or did not reach the host", "check --proxy, and crawl again with --retry"

@@ -19,7 +19,8 @@ from lycosa.config.host_rules import find_rule
 from lycosa.config.settings import AgentSettings, FetchSettings, HostRule, LimitSettings, Mission
 from lycosa.fetch.address_guard import AddressGuard
 from lycosa.fetch.client import SPOOL_BYTES, Client, agent_header
-from lycosa.model import Answer, Target
+from lycosa.model import Answer, State, Target
+from lycosa.politeness.disposition import disposition_of
 
 
 def make_target(url: str, **more: object) -> Target:
@@ -246,6 +247,13 @@ def test_ways_may_have_international_names(web: Web, tmp_path: Path, make_client
     )
     (answer,) = fetch_all(client, [make_target("http://xn--bcher-kva.test/")])
     assert (answer.status, answer.failure) == (200, "")
+
+
+def test_https_where_a_port_speaks_http_has_a_reason_of_its_own(web: Web, make_client: Callable[..., Client]) -> None:
+    """It is final: the same request would meet the same."""
+    (answer,) = fetch_all(make_client(), [make_target("https://a.test/")])
+    assert answer.failure == "no-tls"
+    assert disposition_of(answer, FetchSettings()).state == State.FAILED
 
 
 def test_a_proxy_that_is_down_is_not_taken_for_the_host(make_client: Callable[..., Client]) -> None:

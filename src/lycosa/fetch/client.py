@@ -74,6 +74,8 @@ _FAILURES = {
 
 #: How libcurl speaks of a time that was over before a request could be sent; its figures do not tell that apart.
 _UNCONNECTED = ("Connection timed out", "Resolving timed out", "SSL connection timeout", "Failed to connect")
+#: How OpenSSL speaks of an answer that is no TLS: text stands where a record should begin.
+_NO_TLS = ("wrong version number", "packet length too long", "http request")
 _HTML = re.compile(rb"\ncontent-type:[^\n]*text/html")
 #: The value of a cookie: what a session is recognised by is kept nowhere.
 _SET_COOKIE = re.compile(rb"(?im)^(set-cookie:[^=;\r\n]*=)[^;\r\n]*")
@@ -443,6 +445,8 @@ class Client:
                 failure = _FAILURES.get(code, "protocol")
                 if code == pycurl.E_RECV_ERROR and "chunk" in message:
                     failure = "protocol"  # libcurl's code for a broken line is also its code for broken framing
+                elif failure == "handshake" and any(map(message.__contains__, _NO_TLS)):
+                    failure = "no-tls"
                 elif "CONNECT tunnel" in message:
                     failure = "proxy"
                 answers.append(self._finish(curl, failure, f"{message} (curl {code})", now))

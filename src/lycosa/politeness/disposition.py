@@ -14,9 +14,9 @@ _MOVED = {301: State.MOVED_FOR_GOOD, 308: State.MOVED_FOR_GOOD, 302: State.MOVED
 _GONE = frozenset({404, 410})
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 529, 598, 599})
 #: Failures of the host rather than of one page: they count against the whole host.
-HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "handshake", "proxy", "tls"})
+HOST_FAILURES = frozenset({"dns", "connect", "connect-timeout", "handshake", "no-tls", "proxy", "tls"})
 #: Failures that the same request may not meet again; the others (a refused address, a bad URL) are final.
-_PASSING_FAILURES = HOST_FAILURES - {"tls"} | {"timeout", "empty-answer", "cut-short", "protocol", "disk"}
+_PASSING_FAILURES = HOST_FAILURES - {"no-tls", "tls"} | {"timeout", "empty-answer", "cut-short", "protocol", "disk"}
 _COUNTED = (State.FETCHED, State.UNCHANGED, State.DUPLICATE)
 #: Answers that ended early and are kept nevertheless: part of a page is better than none, but not than a whole copy.
 _PARTIAL = frozenset({"too-large", "cut-short", "timeout"})
