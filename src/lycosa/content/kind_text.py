@@ -50,6 +50,7 @@ class KindRules(Struct, frozen=True, forbid_unknown_fields=True):
     cards: bool = True  # whether boxes side by side that lead to other pages are kept
     code: bool = True  # whether listings are kept
     calls: bool = True  # whether lines that are nothing but a link are kept
+    links: bool = True  # whether lines that are mostly links are kept
     scraps: int = 0  # lines of fewer characters are left out, if they are no headings, items or cells
 
 
@@ -62,6 +63,7 @@ class _Beside(Struct, frozen=True):
     cards: bool
     code: bool
     calls: bool
+    links: bool
     scraps: int
 
 
@@ -80,6 +82,7 @@ def _load_rules() -> dict[str, _Beside]:
             own.cards,
             own.code,
             own.calls,
+            own.links,
             own.scraps,
         )
         for kind, own in rules.items()
@@ -130,6 +133,8 @@ def _is_scrap(block: TextBlock, beside: _Beside) -> bool:
     if len(block.text) < _MAX_HEADING and (AD_LABEL.fullmatch(block.text) or beside.blocks.fullmatch(block.text)):
         return True
     if len(block.text) < beside.scraps and block.tag not in _SHORT_LINES:
+        return True
+    if not beside.links and 2 * block.links > len(block.text) and block.tag not in _SHORT_LINES:
         return True
     return (block.tag == "pre" and not beside.code) or (not beside.calls and _is_call(block))
 
