@@ -13,7 +13,7 @@ from lycosa.cli.main import main
 
 pytestmark = pytest.mark.acceptance
 
-#: Pages in each file that is whole; of the others why something is missing.
+#: Pages, and what they need to be shown, in each file that is whole; of the others why something is missing.
 GOOD = {
     "example-bad.warc.gz.bad": 1, "example-url-agnostic-orig.warc.gz": 1, "example-wget-1-14.warc.gz": 1,
     "example-wpull.warc.gz": 1, "example.arc": 1, "example.arc.gz": 1, "example.warc.gz": 1, "example2.warc.gz": 1,
@@ -41,7 +41,8 @@ def test_archives_of_other_tools(
         assert main(["verify", "-c", str(folder)]) == 0
         with Collection(folder) as collection:
             pages = {page.url: page for page in collection}
-        assert path.name not in GOOD or len(pages) == GOOD[path.name]
+            parts = sum(1 for _ in collection.requisites())
+        assert path.name not in GOOD or len(pages) + parts == GOOD[path.name]
         for record in iter_records(path):
             page = pages.get(urls.normalise(record.url) or "")
             if page is not None and record.kind == "response" and record.status == 200 and not record.problem:
@@ -54,4 +55,5 @@ def test_all_at_once(shared: Path, tmp_path: Path) -> None:
     assert main(["import", str(shared / "data/archives/warcs"), "-c", str(tmp_path / "c"), "-q"]) == 7
     assert main(["verify", "-c", str(tmp_path / "c")]) == 0
     with Collection(tmp_path / "c") as collection:
-        assert sum(1 for page in collection if page.body) >= 40
+        parts = sum(1 for _ in collection.requisites())
+        assert parts + sum(1 for page in collection if page.body) >= 40

@@ -146,7 +146,8 @@ def test_a_hundred_persons(planted: Path, tmp_path: Path, capsys: pytest.Capture
     lasts = [name.split()[1] for name in PERSONS]
     before, found = records_of(folder), found_in(folder, lasts)
     assert {"crawl.db", "records.db", "out/a.wacz"} <= found and len(found) > 60
-    forget(folder, "--dry-run", *everybody())
+    forget(folder, "--dry-run", "--format", "text", *everybody())
+    assert " addresses, " in capsys.readouterr().out
     assert found_in(folder, lasts) == found
     forget(folder, *everybody())
     assert found_in(folder, lasts) == set()

@@ -61,6 +61,8 @@ def take_in(
     file = own if own.is_file() else find_mission(mission) if mission else None
     if mission and file is None:
         raise UsageError(f"There is no mission {mission!r}: name one that is installed, or a mission file.")
+    if file is None:  # what pages need to be shown is no page, as in a mirror
+        sets = ("requisites.take=page", *sets)
     settings = load(file, environ=os.environ, overrides={"keep.collection": collection}, sets=sets).mission
     if settings.keep.database:
         raise UsageError(f"{folder} belongs to a collection in a database: import into a new folder, then copy it.")
