@@ -79,7 +79,7 @@ class ForgetReport(Struct):
         """The report as people read it."""
         if not (self.urls or self.records or self.rows or self.files):
             return "\n".join([f"{self.collection}: nothing names it.", *(f"  {note}" for note in self.notes)])
-        what = f"{counted(self.urls, 'address', 'es')}, {counted(self.records, 'record')} of {self.bytes:,} bytes"
+        what = f"{counted(self.urls, 'address')}, {counted(self.records, 'record')} of {self.bytes:,} bytes"
         said = "would be forgotten" if self.is_dry else "forgotten"
         files = [f"removed: {', '.join(self.files[:20])}"] if self.files and not self.is_dry else []
         return "\n".join([f"{self.collection}: {said}: {what}", *(f"  {note}" for note in (*files, *self.notes))])
@@ -394,12 +394,12 @@ class _Forgetting:
     def _write_mission(self, new: Path) -> None:
         """Write the mission without seeds that are to be forgotten."""
         path = self._folder / "lycosa.toml"
-        if not path.exists() or not self._is_text_meant(text := path.read_text(encoding="utf-8")):
+        if not path.exists() or not self._is_text_meant(path.read_text(encoding="utf-8")):
             return
         mission = load(path).mission
         seeds = {url: written for url, written in list_seeds(mission, self._folder).items() if url not in self._gone}
         keep_mission(new, replace(mission, seeds=tuple(seeds), seeds_file=""), seeds)
-        if self._subject.is_meant((new / "lycosa.toml").read_text(encoding="utf-8")) and text:
+        if self._subject.is_meant((new / "lycosa.toml").read_text(encoding="utf-8")):
             self.report.notes.append("A setting in lycosa.toml still names it: change it there.")
 
     def _write_log(self, new: Path, proofs: Sequence[object], *, plain: bool) -> None:
