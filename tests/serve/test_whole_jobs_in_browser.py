@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 import pytest
 from support.loopback import Reply, Web, html
 from support.mail_servers import mail_server
-from support.mission_webs import FACULTY, answering, load_example
+from support.mission_webs import FACULTY, answering, load_example, serving_world
 from support.serve_browser import browsing, needs_browser, viewing
 from support.serve_client import ServeClient, serving
 
@@ -203,3 +203,27 @@ def test_a_faculty_becomes_packages_and_letters(browser: Browser, tmp_path: Path
         assert any("casali" in name for name in letters)
         assert hand.count <= MOST, hand.count
         view.check()
+
+
+def test_services_are_checked_mapped_and_exported(browser: Browser, tmp_path: Path) -> None:
+    """Each is asked whether it works; the map shows them, and their boxes leave as GeoJSON."""
+    with (
+        serving_world(load_example("geoworld")) as there,
+        serving_jobs(tmp_path, there) as client,
+        viewing(browser) as view,
+    ):
+        hand = CountedHand(view.open(client.address))
+        hand.begin("geo", "region", "http://portal.geoworld.test/")
+        wait_until_ended(tmp_path / "region")
+        hand.click("Map")
+        hand.page.locator("svg path.shape").first.wait_for(state="attached")
+        hand.click("Liveness")
+        hand.press("Check all services now")
+        wait_for(lambda: not any(one["work"]["is_running"] for one in client.get("/c/region/work.json").json["works"]))
+        assert client.get("/c/region/m/geo/checks.json").json["whole"] == 1
+        hand.click("Exports")
+        hand.press("Make it footprints")
+        with hand.page.expect_download() as download:
+            hand.click("Get the file")
+        assert b"FeatureCollection" in Path(download.value.path()).read_bytes()
+        assert hand.count <= MOST, hand.count

@@ -90,6 +90,12 @@ CORE_PAGES = {
 }
 #: Pages of missions, likewise.
 MISSION_PAGES = {
+    "records-reader": "/c/press/m/records/reader?name=Ana",
+    "records-alert": "/c/press/m/records/alert?name=prices",
+    "records-teach-start": "/c/press/m/records/teach",
+    "records-teach": f"/c/press/m/records/teach?schema=article&url={_ARTICLE}",
+    "records-matches": "/c/press/m/records/matches?terms=Ebro",
+    "xml-plan": "/c/schemas/m/xml/plan",
     "geo-map": "/c/services/m/geo/?what=layers&box=-40,-25,200,72",
     "geo-services": "/c/services/m/geo/services?limit=16",
     "geo-service": "/c/services/m/geo/service?id=5a60ae918665f4cf",
