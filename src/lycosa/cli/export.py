@@ -199,17 +199,26 @@ class _KindChoice(click.Choice[str]):
         form = value.lower().removeprefix(".")
         formats = [(each, options_of(each.options).get("format")) for each in self._exports]
         kinds = [each.name for each, option in formats if option and form in option.choices]
-        files = [each.name for each in self._exports if form in each.endings]
+        files = [_with_word(each) for each in self._exports if form in each.endings]
         if kinds:
             known = f"{form} is a format of {_join(kinds[:4])}: lycosa export {kinds[0]} --format {form}"
         elif files:
-            known = f"files of this kind are written by {_join(files[:4])}: lycosa export {files[0]} -o NAME.{form}"
+            known = (
+                f"such a file is made by lycosa export {files[0]} -o NAME.{form}; the files themselves are written by"
+                " lycosa export mirror"
+            )
         elif len(value) > 3 and (meant := nearest(value, self.choices)):
             known = f"did you mean {meant}?"
         else:
             known = "the files themselves are written by lycosa export mirror"
         said = f"There is no export {value[:80]!r}: {known}; lycosa export --help lists all."
         raise click.BadParameter(said, ctx, param)
+
+
+def _with_word(export: Export) -> str:
+    """The name of an export, with the word that has to stand behind it."""
+    words = [option.extra["word"] for option in options_of(export.options).values() if "word" in option.extra]
+    return " ".join([export.name, *words])
 
 
 def _make_params(exports: Iterable[Export], fixed: Sequence[click.Parameter]) -> Iterator[click.Parameter]:
