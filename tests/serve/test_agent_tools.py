@@ -226,7 +226,8 @@ def test_crawls_stay_within_the_leave(agent: Callable[..., Agent], tmp_path: Pat
         assert await one.fail("crawl", collection="../new", seeds=["http://may.example/0"], limit=4)
         assert "already" in await one.fail("crawl", collection="old", seeds=["http://may.example/0"], limit=4)
         assert "was started here" in await one.fail("stop", collection="old")
-        await one.ask("crawl", collection="new", seeds=["http://may.example/0"], limit=4)
+        two_lines = "http://may.example/0?\nhttp://else.example/"  # which an address may hold: it is still one
+        await one.ask("crawl", collection="new", seeds=["http://may.example/0", two_lines], limit=4)
         end = time.monotonic() + 120
         while (stands := await one.ask("crawl_status", collection="new"))["state"] == "running":
             assert time.monotonic() < end

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -66,12 +68,34 @@ def test_a_product_is_never_outside_of_the_collection(tmp_path: Path) -> None:
     folder = make_collection(tmp_path / "news", [PAGE])
     (folder / "work").mkdir()
     (tmp_path / "secret").write_text("keep me")
-    for number, product in enumerate(("../secret", str(tmp_path / "secret"), "."), 1):
+    (folder / "exports").mkdir()
+    (folder / "exports/link").symlink_to(folder / "archive")
+    names = ("../secret", str(tmp_path / "secret"), ".", "archive", "crawl.db", "exports", "exports/../archive",
+             "exports/link", "exports/link/CACHEDIR.TAG", "exports/.", "exports/", "\\u0000")  # fmt: skip
+    for number, product in enumerate(names, 1):
         text = f'{{"number":{number},"label":"","words":[],"began":1,"ended":2,"product":"{product}"}}'
         (folder / f"work/{number}.json").write_text(text)
     with serving(tmp_path) as client:
-        assert client.get("/c/news/work/1/file").status == client.get("/c/news/work/2/file").status == 404
-        assert client.get("/c/news/work/3/file").status == 404
-    for number in (1, 2, 3):
+        for number in range(1, len(names) + 1):
+            assert client.get(f"/c/news/work/{number}/file").status == 404, names[number - 1]
+    kept = sorted(path for path in folder.rglob("*") if path.parent.name != "work")
+    for number in range(1, len(names) + 1):
         forget_work(folder, number)
-    assert (tmp_path / "secret").exists() and (folder / "crawl.db").exists()
+    assert sorted(path for path in folder.rglob("*") if path.parent.name != "work") == kept
+    assert (tmp_path / "secret").exists() and list_work(folder) == []
+
+
+def test_a_folder_is_sent_without_the_links_in_it(tmp_path: Path) -> None:
+    """They lead to files of the machine."""
+    folder = make_collection(tmp_path / "news", [PAGE])
+    (tmp_path / "secret").write_text("keep me")
+    for place in (folder / "work", folder / "exports/site/deep"):
+        place.mkdir(parents=True)
+    (folder / "exports/site/deep/page.html").write_text("A")
+    (folder / "exports/site/link.html").symlink_to(tmp_path / "secret")
+    text = '{"number":1,"label":"","words":[],"began":1,"ended":2,"product":"exports/site"}'
+    (folder / "work/1.json").write_text(text)
+    with serving(tmp_path) as client:
+        assert client.get("/c/news/work/1.json").json["works"][0]["file"] == "/c/news/work/1/file"
+        sent = zipfile.ZipFile(io.BytesIO(client.get("/c/news/work/1/file").body))
+    assert sent.namelist() == ["site/deep/page.html"]

@@ -152,5 +152,26 @@ def test_an_owner_is_always_left(tmp_path: Path) -> None:
         people.remove("olga")
     with serving(tmp_path) as client:
         assert client.get("/index.json").status == 401
-        (tmp_path / ".lycosa/people.json").write_text(json.dumps({"not": "a list"}))
-        assert client.get("/index.json").status >= 400
+        file = tmp_path / ".lycosa/people.json"
+        good = json.loads(file.read_text())
+        odd = [{**good[0], "role": "king"}, {**good[0], "password": "scrypt$x"}]
+        for text in (json.dumps({"not": "a list"}), "", *(json.dumps([one]) for one in odd), None):
+            file.unlink()
+            if text is not None:
+                file.write_text(text)
+            for path in ("/", "/login", "/index.json", "/static/app.css"):
+                answer = client.request("GET", path, headers=basic("olga", "a long password"))
+                assert answer.status == 503, (path, text)
+                assert "nobody is let in" in answer.text and "people.json" in answer.text
+                assert str(tmp_path) not in answer.text
+        file.write_text(json.dumps(good))
+        assert client.request("GET", "/index.json", headers=basic("olga", "a long password")).status == 200
+
+
+def test_the_only_account_is_not_removed(tmp_path: Path) -> None:
+    """A server without a password would be open to everybody again."""
+    people = People(tmp_path)
+    people.keep("olga", role="owner", password="a long password")
+    with pytest.raises(UsageError, match="owner must be left"):
+        people.remove("olga")
+    assert "olga" in people.all()

@@ -222,8 +222,9 @@ class AgentTools:
         """Start a crawl into a new collection, on the hosts of its seeds; `mission`: geo, xml, documents, records."""
         leave = self._leave
         assert leave is not None
-        for seed in seeds:
-            host = urls.host_of(urls.normalise(seed) or "")
+        wanted = [urls.normalise(seed) or "" for seed in seeds]  # of one line each, as they are checked
+        for seed, url in zip(seeds, wanted, strict=True):
+            host = urls.host_of(url)
             if not host or not any(fnmatch(host, pattern) for pattern in leave.hosts):
                 raise UsageError(
                     f"The user does not allow crawls of {seed[:200]!r}; allowed are hosts {', '.join(leave.hosts)}."
@@ -233,7 +234,7 @@ class AgentTools:
         missions = [mission] if mission else []
         form = CrawlForm(
             name=collection,
-            seeds="\n".join(seeds),
+            seeds="\n".join(wanted),
             missions=missions,
             values={"scope": "host", "limits.pages": str(limit)},
         )

@@ -227,9 +227,9 @@ def make_application(settings: ServeSettings) -> Starlette:
         Mount("/static", StaticFiles(directory=_STATIC), name="static"),
     ]
     for line in ROUTES:
-        routes.append(Route(line.path, _endpoint(line, server_state, as_json=False), methods=[line.method]))
-        if line.method == "GET" and line.has_twin:
+        if line.method == "GET" and line.has_twin:  # first: a name in the path of the page would take its ending
             routes.append(Route(twin_path(line.path), _endpoint(line, server_state, as_json=True), methods=["GET"]))
+        routes.append(Route(line.path, _endpoint(line, server_state, as_json=False), methods=[line.method]))
 
     agents = make_agent_application(server_state) if settings.agents else None
     if agents is not None:

@@ -39,6 +39,7 @@ _STRANGE = re.compile(r"[^A-Za-z0-9_.-]+")
 MOST_KEPT = 200  # of one collection, after which the oldest are forgotten with what they made
 MOST_AT_ONCE = 3  # of one collection
 _SHOWN_BYTES = 4_000
+_MOST_BYTES = 1 << 20  # of the file of a work, which may be a stranger's
 _numbering = threading.Lock()
 Started = subprocess.Popen[bytes]
 
@@ -153,7 +154,7 @@ def list_work(folder: Path) -> list[Work]:
     numbers = sorted(
         (int(path.stem) for path in (folder / PLACE).glob("*.json") if path.stem.isdecimal()), reverse=True
     )
-    found = (_read(folder / PLACE, number) for number in numbers)
+    found = (_read(folder / PLACE, number) for number in numbers[: 2 * MOST_KEPT])
     return [work for work in found if work is not None]
 
 
@@ -177,11 +178,24 @@ def forget_work(folder: Path, number: int) -> None:
     work = find_work(folder, number)
     if work.is_running:
         raise CollectionError("This work is under way: stop it first.")
-    product = folder / work.product
-    if work.product and product.resolve().is_relative_to(folder.resolve()) and product.resolve() != folder.resolve():
-        shutil.rmtree(product) if product.is_dir() and not product.is_symlink() else product.unlink(missing_ok=True)
+    product = find_product(folder, work)
+    if product is not None:
+        shutil.rmtree(product) if product.is_dir() else product.unlink(missing_ok=True)
     for ending in ("json", "log", "lock"):
         (folder / PLACE / f"{number}.{ending}").unlink(missing_ok=True)
+
+
+def find_product(folder: Path, work: Work) -> Path | None:
+    """What a work made; None where it is not there, or stands elsewhere than what `new_product` names.
+
+    The collection may be a stranger's, and the file of its work may name anything.
+    """
+    parts = Path(work.product).parts
+    if len(parts) != 2 or parts[0] != PRODUCTS or ".." in parts or "\0" in work.product:
+        return None
+    product = folder / PRODUCTS / parts[1]
+    is_linked = product.is_symlink() or product.parent.is_symlink()
+    return product if not is_linked and (product.is_file() or product.is_dir()) else None
 
 
 def read_end(file: Path, *, since: int = 0) -> str:
@@ -233,7 +247,8 @@ def _write(place: Path, work: Work) -> None:
 def _read(place: Path, number: int) -> Work | None:
     """A work as it stands; None where its file is not there, or no work of ours."""
     try:
-        work = msgspec.json.decode((place / f"{number}.json").read_bytes(), type=Work)
+        with open(place / f"{number}.json", "rb") as file:
+            work = msgspec.json.decode(file.read(_MOST_BYTES), type=Work)
     except (OSError, msgspec.MsgspecError):
         return None
     if work.number != number:

@@ -78,7 +78,7 @@ def read_password(file: str | None) -> str:
     if not first:
         raise UsageError(f"{where} is empty; allowed: a password of at least {SHORTEST} characters.")
     if first.startswith(f"{_SCHEME}$"):
-        return _check_stored(first, where)
+        return check_stored(first, where)
     return hash_password(first)
 
 
@@ -89,7 +89,8 @@ def _refuse_open_file(path: Path) -> None:
         )
 
 
-def _check_stored(text: str, where: str) -> str:
+def check_stored(text: str, where: str) -> str:
+    """A hash as it was given; UsageError where it is none of ours."""
     try:
         _, cost, block, parallel, salt, digest = text.split("$")
         lengths = [len(base64.b64decode(part, validate=True)) for part in (salt, digest)]

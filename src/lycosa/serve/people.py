@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from lycosa.disk import make_fault, replace_text
 from lycosa.errors import CollectionError, UsageError
 from lycosa.serve.collection_folders import STATE_FOLDER, is_plain_name
-from lycosa.serve.passwords import hash_password
+from lycosa.serve.passwords import check_stored, hash_password
 from lycosa.serve.translations import mark
 
 #: What each may do, from the least: look; start, stop and change; delete collections, and say who may do what.
@@ -30,6 +30,10 @@ ROLES = {"reader": mark("reader"), "editor": mark("editor"), "owner": mark("owne
 _ORDER = tuple(ROLES)
 _MOST_LOG_BYTES = 10 << 20
 _MOST_TOKENS = 50
+
+
+class AccountsDamaged(CollectionError):
+    """Nobody can tell who may come in."""
 
 
 class ProgramToken(Struct, frozen=True):
@@ -80,15 +84,17 @@ class People:
         """Everybody by name."""
         try:
             status = self._file.stat()
-        except FileNotFoundError:
-            return {}
-        stamp = status.st_mtime_ns, status.st_ino
-        if stamp != self._stamp:
-            try:
+            stamp = status.st_mtime_ns, status.st_ino
+            if stamp != self._stamp:
                 listed = msgspec.json.decode(self._file.read_bytes(), type=list[Account])
-            except (OSError, msgspec.MsgspecError) as problem:  # and nobody comes in
-                raise CollectionError(f"The accounts in {self._file} cannot be read: {problem}.") from None
-            self._found, self._stamp = {person.name: person for person in listed}, stamp
+                self._found, self._stamp = {_check(person).name: person for person in listed}, stamp
+        except FileNotFoundError:
+            if self._found:  # a file that is lost opens no server that had accounts
+                raise _cannot_read("it is gone") from None
+        except OSError as problem:
+            raise _cannot_read(problem.strerror or "no reason was given") from None
+        except (msgspec.MsgspecError, UsageError) as problem:
+            raise _cannot_read(str(problem)) from None
         return self._found
 
     def keep(self, name: str, *, role: str, password: str = "", by_proxy: bool = False) -> None:
@@ -165,13 +171,33 @@ class People:
         return known[name]
 
     def _change(self, people: dict[str, Account]) -> None:
-        if people and not any(person.role == "owner" for person in people.values()):
-            raise UsageError("One owner must be left: else nobody could change anything here.")
+        if not any(person.role == "owner" for person in people.values()):
+            raise UsageError(
+                "One owner must be left: without one nobody could change anything here, and without any account"
+                " everybody could. To do without accounts, stop the server and remove .lycosa/people.json."
+            )
         try:
             self._place.mkdir(mode=0o700, exist_ok=True)
         except OSError as problem:
             raise make_fault(problem, str(self._place)) from None
         replace_text(self._file, msgspec.json.encode(list(people.values())).decode(), mode=0o600)
+
+
+def _check(person: Account) -> Account:
+    """An account as the server writes them; UsageError where somebody damaged it."""
+    if person.role not in ROLES or any(token.role not in ROLES for token in person.tokens):
+        raise UsageError(f"a role of {person.name[:100]!r} is none; allowed: {', '.join(ROLES)}")
+    if person.password:
+        check_stored(person.password, f"the account {person.name[:100]!r}")
+    return person
+
+
+def _cannot_read(reason: str) -> AccountsDamaged:
+    return AccountsDamaged(
+        f"The accounts of this server cannot be read, so nobody is let in: {reason.rstrip('.')}."
+        " Mend the file .lycosa/people.json of the served folder, or put back a copy of it;"
+        " to do without accounts, stop the server, remove the file, and start it again."
+    )
 
 
 def _digest(text: str) -> str:

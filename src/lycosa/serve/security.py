@@ -30,7 +30,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lycosa.serve.passwords import PasswordGate
-from lycosa.serve.people import People
+from lycosa.serve.people import AccountsDamaged, People
 
 _ROOT = 0  # may do everything anyway, and forwards ports of other systems on this machine
 _SOCK_DIAG = 4  # the protocol of netlink
@@ -160,8 +160,14 @@ class Guard:
         if scope["type"] != "http":  # nothing here speaks another protocol
             await send({"type": "websocket.close", "code": 1003})
             return
-        headers = Headers(scope=scope)
         send = _with_headers(send)
+        try:
+            await self._let_in(scope, receive, send)
+        except AccountsDamaged as problem:  # the application has not begun to answer
+            await _refuse(send, 503, str(problem), head=scope["method"] == "HEAD")
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
         gate = self._door.gate
         if gate is None and is_other_user(scope["client"], scope["server"]):
             await _refuse(send, 403, _NOT_YOURS)

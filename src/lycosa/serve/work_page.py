@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import zipfile
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 from lycosa.missions.web import Work
 from lycosa.missions.web_files import send_made_file
-from lycosa.serve.background_work import find_work, forget_work, list_work, stop_work
+from lycosa.serve.background_work import find_product, find_work, forget_work, list_work, stop_work
 from lycosa.serve.page_request import NotFound, PageRequest, View
 
 
@@ -41,17 +42,21 @@ def show_work(request: PageRequest) -> View:
 
 def send_product(request: PageRequest) -> Response:
     """What a work made, to be kept by the browser; a folder as a .zip file."""
-    product = _product(request, find_work(request.folder, _number(request)))
+    product = find_product(request.folder, find_work(request.folder, _number(request)))
     if product is None:
         raise NotFound("This work has made nothing that can be sent, or it was deleted.")
     if product.is_file():
         return FileResponse(product, filename=product.name)
-    base = product.parent
+    return send_made_file(f"{product.name}.zip", lambda target: _pack(product, target), media_type="application/zip")
 
-    def pack(target: Path) -> None:
-        shutil.make_archive(str(target.with_suffix("")), "zip", base, product.name)
 
-    return send_made_file(f"{product.name}.zip", pack, media_type="application/zip")
+def _pack(folder: Path, target: Path) -> None:
+    """Pack a folder without the links and pipes in it, which would lead elsewhere."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as packed:
+        for place, _, names in os.walk(folder):
+            for file in (Path(place, name) for name in sorted(names)):
+                if file.is_file() and not file.is_symlink():
+                    packed.write(file, file.relative_to(folder.parent))
 
 
 def stop(request: PageRequest) -> Response:
@@ -73,12 +78,5 @@ def _number(request: PageRequest) -> int:
 
 def shown_work(request: PageRequest, work: Work) -> WorkShown:
     """A work with the address of what it made."""
-    has_product = not work.is_running and _product(request, work) is not None
+    has_product = not work.is_running and find_product(request.folder, work) is not None
     return WorkShown(work, request.link(f"work/{work.number}/file") if has_product else "")
-
-
-def _product(request: PageRequest, work: Work) -> Path | None:
-    """What a work made, where that is below its collection."""
-    folder = request.folder.resolve()
-    place = (folder / work.product).resolve()
-    return place if work.product and place.exists() and place != folder and place.is_relative_to(folder) else None
