@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -18,6 +19,7 @@ from lycosa.errors import LycosaError, NothingFetched, UsageError
 from lycosa.export.files import write_requested_exports
 from lycosa.extract.quarry_loader import find_name, loading
 from lycosa.missions import registry as registry  # the missions that can be named
+from lycosa.output.plain import printable
 from lycosa.quarry import Quarry
 
 if TYPE_CHECKING:
@@ -122,6 +124,9 @@ def crawl(
         file = find_mission(os.fspath(mission)) or Path(mission)
     loaded = load(file, environ=os.environ, overrides=overrides).mission
     seeded, written = settle_seeds(loaded, words)
+    seeded, sentences = registry.settle(seeded, {})
+    for sentence in () if quiet else sentences:
+        print(f"lycosa: {printable(sentence)}", file=sys.stderr)
     options = CrawlOptions(
         recrawl=recrawl, retry=retry, full=full, rounds=rounds, quiet=quiet, quarry=instance, written=written
     )

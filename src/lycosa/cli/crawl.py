@@ -193,11 +193,9 @@ def _settle_missions(mission: Mission, wanted: Mapping[str, Mapping[str, list[st
     for name, options in wanted.items():
         if name not in mission.missions:
             raise UsageError(f"--{next(iter(options))} is of the mission {name}: lycosa crawl {name} URL… takes it.")
-    for manifest in registry.missions_of(mission):
-        if (settle := manifest.load("crawl_settings")) is not None:
-            mission, sentences = settle(mission, wanted.get(manifest.name, {}))
-            for sentence in () if quiet else sentences:
-                click.echo(f"lycosa: {printable(sentence)}", err=True)
+    mission, sentences = registry.settle(mission, wanted)
+    for sentence in () if quiet else sentences:
+        click.echo(f"lycosa: {printable(sentence)}", err=True)
     return mission
 
 

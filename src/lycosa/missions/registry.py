@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -217,6 +217,16 @@ def merge_side_databases(into: Path, source: Path, name: str) -> list[str]:
 def kept_databases() -> dict[str, str]:
     """What missions keep beside a collection and cannot make again, with the SQL after rows of it were forgotten."""
     return {each.name: each.after_forgetting for each in gather(lambda mission: mission.side_databases, every())}
+
+
+def settle(mission: Mission, wanted: Mapping[str, Mapping[str, list[str]]]) -> tuple[Mission, list[str]]:
+    """The mission of a crawl with what its settings, and `wanted` options by mission, hunt; sentences for people."""
+    said: list[str] = []
+    for manifest in missions_of(mission):
+        if (settle_one := manifest.load("crawl_settings")) is not None:
+            mission, sentences = settle_one(mission, wanted.get(manifest.name, {}))
+            said += sentences
+    return mission, said
 
 
 def refresh(mission: Mission, folder: str | os.PathLike[str]) -> list[str]:

@@ -12,7 +12,9 @@ from support.command_line import run
 from support.crawl_runs import crawl, rows
 from support.loopback import Reply, Web
 
+import lycosa
 from lycosa import Collection
+from lycosa.errors import UsageError
 
 TOPICS = ("orchids", "roses", "trains")
 
@@ -65,6 +67,21 @@ def test_what_is_of_the_topic_is_found_with_its_reasons(collection: Path) -> Non
     said = run("why", "http://flowers.test/roses1", "--collection", str(collection), "--format", "text")
     assert "by topic: relevance 0." in said.output
     assert "against it: " in said.output
+
+
+def test_examples_of_a_mission_file_count_in_python(web: Web, lists: Path, tmp_path: Path) -> None:
+    """As they do at the command line; those that cannot be read are an error."""
+    (tmp_path / "hunt.toml").write_text(
+        'missions = ["topic"]\nseeds = ["http://flowers.test/trains0"]\n'
+        f'[topic]\nlike = ["{lists}/good.txt"]\nunlike = ["{lists}/bad.txt"]\n'
+    )
+    asked = {"mission": tmp_path / "hunt.toml", "delay": 0, "connect_to": web.connect_to}
+    with lycosa.crawl(collection=tmp_path / "c", **asked) as found:
+        wanted = {record.url[-8:-1] for record in found.records(quarry="topic") if record.data["verdict"] == "yes"}
+    assert "orchids" in wanted and "t/roses" not in wanted
+    (tmp_path / "hunt.toml").write_text('missions = ["topic"]\n[topic]\nlike = ["/nowhere.html"]\n')
+    with pytest.raises(UsageError, match="could be read"):
+        lycosa.crawl("http://flowers.test/trains0", collection=tmp_path / "d", **asked)
 
 
 def test_marks_teach(collection: Path) -> None:
