@@ -51,8 +51,10 @@ STATE_NAMES = {
 
 #: The kind of a link to what a page needs to be shown: a picture, a style sheet, a script (parse/requisites.py).
 REQUISITE = "requisite"
+#: And of the link to a sitemap: from robots.txt, or from another one.
+SITEMAP = "sitemap"
 #: What the links of these kinds lead to is kept and found by its URL, and is no page: lists of pages, and requisites.
-NO_PAGES = ("sitemap", REQUISITE)
+NO_PAGES = (SITEMAP, REQUISITE)
 #: The score of a requisite: after all pages of its host that are worth it (see `TargetLoader`).
 REQUISITE_SCORE = -5e8
 #: In SQL, for the column `via`.

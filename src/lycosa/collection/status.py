@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.collection import database
-from lycosa.model import REQUISITE, STATE_NAMES, State
+from lycosa.model import REQUISITE, SITEMAP, STATE_NAMES, State
 from lycosa.output.plain import counted, show_size
 
 #: What is counted of a cycle, each as the figure "cycle NAME".
@@ -133,6 +133,7 @@ class Status(Struct):
     near: NearCount | None = None  # when near-duplicates were last looked for
     cycles: list[Cycle] = []  # of a crawl in cycles
     requisites: int = 0  # kept beside the pages, to show them
+    sitemaps: int = 0  # kept beside the pages
     killed: int = 0  # process id of the last crawl, if it was broken off (kill -9, loss of power); 0: it was not
 
 
@@ -145,6 +146,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         ((number, started, visited),) = _rows(connection, _ROUND)
         ((pages,),) = _rows(connection, "SELECT total(count) FROM figure WHERE name = 'pages'")
         ((requisites,),) = _rows(connection, f"SELECT total(count) FROM figure WHERE name = '{REQUISITE}'")
+        ((sitemaps,),) = _rows(connection, f"SELECT total(count) FROM figure WHERE name = '{SITEMAP}'")
         ((hosts,),) = _rows(connection, "SELECT count(*) FROM host")
         ((waiting,),) = _rows(connection, "SELECT count(*) FROM (SELECT DISTINCT host FROM url WHERE state = 0)")
         ((files, archived),) = _rows(connection, "SELECT count(*), total(size) FROM warc")
@@ -177,6 +179,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         near=count_near(folder),
         cycles=cycles,
         requisites=int(requisites),
+        sitemaps=int(sitemaps),
         killed=killed,
     )
 
@@ -214,6 +217,8 @@ def format_status(status: Status) -> str:
     lines += [f"  {name:{width}}  {count:>12,}" for name, count in status.states.items()]
     size = f"{show_size(status.archive_bytes)} in {counted(status.archive_files, 'archive file')}"
     lines.append(f"  kept: {size}, database {show_size(status.database_bytes)}")
+    if status.sitemaps:
+        lines.append(f"  beside pages, to list them: {counted(status.sitemaps, 'sitemap')}")
     if status.requisites:
         lines.append(f"  beside pages, to show them: {counted(status.requisites, 'requisite')}")
     if status.near:

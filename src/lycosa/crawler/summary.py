@@ -105,6 +105,7 @@ class CrawlReport(Struct):
     cut_pages: dict[str, str] = {}  # the first of them, and the limit
     machines: list[MachineStatus] = []  # of a shared crawl, what each of them did in its run
     requisites: dict[str, int] = {}  # what the pages of the collection need to be shown, by type; the most frequent
+    sitemaps: int = 0  # of the collection; they are no pages
     told: dict[str, tuple[int, str]] = {}  # what bounds may have lost, by reason: how many URLs, and one of them
 
     def add_extraction(self, lines: list[str], *, ended_by: str) -> None:
@@ -167,6 +168,7 @@ def make_report(
         cpu_us=cpu,
         told=summary.told,
         requisites=summary.requisites,
+        sitemaps=summary.sitemaps,
         round=row.round,
         visited=stored,
         found=found,
@@ -259,6 +261,8 @@ def _count_lines(report: CrawlReport) -> list[str]:
     ):
         if counts:
             lines.append(f"  by {title:7}" + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    if report.sitemaps:
+        lines.append(f"  beside pages, to list them: {counted(report.sitemaps, 'sitemap')}")
     if report.requisites:
         kept = ", ".join(f"{name} {count:,}" for name, count in report.requisites.items())
         lines.append(f"  beside pages, to show them: {kept}")

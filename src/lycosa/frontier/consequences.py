@@ -18,7 +18,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from lycosa import urls
-from lycosa.model import NO_PAGES, REQUISITE, Discovery, State
+from lycosa.model import NO_PAGES, Discovery, State
 
 #: States of a page whose copy of this round is there.
 HELD = (State.FETCHED, State.UNCHANGED)
@@ -148,8 +148,8 @@ class DepthKeeper(ABC):
 
 
 def types_of(via: str) -> str:
-    """The figure that counts media types: those of requisites apart."""
-    return REQUISITE if via == REQUISITE else "type"
+    """The figure that counts media types: those of sitemaps and of requisites apart."""
+    return via if via in NO_PAGES else "type"
 
 
 class NewestCopy(Struct):

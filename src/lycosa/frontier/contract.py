@@ -71,6 +71,7 @@ class Summary(Struct):
     hosts: dict[str, int]  # pages by host
     statuses: dict[str, int]  # answers of the round by HTTP status
     requisites: dict[str, int] = {}  # what pages need to be shown, by MIME type
+    sitemaps: int = 0  # stored
     told: dict[str, tuple[int, str]] = {}  # by the reasons asked for that there are: how many URLs, and one of them
 
 

@@ -22,7 +22,7 @@ from lycosa.frontier.contract import (
     explain,
     statuses_of,
 )
-from lycosa.model import IS_PAGE, REQUISITE, REQUISITE_SCORE, Outcome, State, Target, VisitHistory, WishSet
+from lycosa.model import IS_PAGE, REQUISITE, REQUISITE_SCORE, SITEMAP, Outcome, State, Target, VisitHistory, WishSet
 
 WishRow = tuple[int, float, int, int | None]
 _HOPS = 20  # redirects followed to learn what became of a seed
@@ -149,6 +149,7 @@ class StoredFigures(ABC):
             told=told,
             types=best(figures, "type"),
             requisites=best(figures, REQUISITE),
+            sitemaps=self._sum("figure", "name = ?", SITEMAP),
             hosts=best(hosts),
             statuses=best(figures, statuses_of(self._round)),
         )

@@ -27,6 +27,7 @@ from lycosa import Collection, crawl
 from lycosa.analysis.analyzer import Task
 from lycosa.analysis.store import Store
 from lycosa.cli.main import program
+from lycosa.collection.status import format_status, read_status
 from lycosa.errors import UsageError
 from lycosa.missions.xml.analysis import XmlAnalyzer
 
@@ -616,9 +617,11 @@ def test_sitemaps_are_documents_of_the_family(web: Web, tmp_path: Path) -> None:
     web["site.test/map.xml"] = Reply(site_map, headers={"Content-Type": "text/xml"})
     web["site.test/good.xml"] = Reply(b"<a/>", headers={"Content-Type": "text/xml"})
     web["site.test/"] = html(title="x")
-    run_crawl(web, tmp_path / "c", "xml", SITE, "--scope", "host", "--workers", "1")
+    told = run_crawl(web, tmp_path / "c", "xml", SITE, "--scope", "host", "--workers", "1")
     analyse(tmp_path / "c")
     assert facts(tmp_path / "c", "kind") == {"map.xml": "sitemap", "good.xml": "xml"}
+    assert "1 page stored" in told and "beside pages, to list them: 1 sitemap" in told
+    assert "beside pages, to list them: 1 sitemap" in format_status(read_status(tmp_path / "c"))
 
 
 def test_what_was_cut_off_is_fetched_again_when_more_is_taken(web: Web, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from lycosa import urls
 from lycosa.frontier.consequences import ChangeCounts, DepthKeeper, DepthRow, Unpack, types_of
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite.schema import NEWEST_LINKS
-from lycosa.model import IS_PAGE, REQUISITE, State
+from lycosa.model import IS_PAGE, NO_PAGES, State
 
 _ADD_STATE = (
     "INSERT INTO stat VALUES (?, ?, ?) ON CONFLICT (state, reason) DO UPDATE SET count = count + excluded.count"
@@ -54,7 +54,7 @@ _FIRST_ROUND = f"""
 
 _TYPES = """
     SELECT substr(mime, 1, 100), count(*) FROM page JOIN url USING (n)
-    WHERE {0} AND via {1} 'requisite' AND mime <> ''
+    WHERE {0} AND {1} AND mime <> ''
       AND page.round = (SELECT min(round) FROM page AS p WHERE p.n = page.n) GROUP BY 1"""
 
 
@@ -80,8 +80,9 @@ def recount(db: apsw.Connection, *, base: int) -> None:
     )
     _grow(db, "status", f"SELECT CAST(http AS TEXT), count(*) FROM url WHERE {asked} AND http > 0 GROUP BY 1")
     _grow(db, "answers", f"SELECT max(round, 1), count(*) FROM url WHERE {asked} AND http > 0 GROUP BY 1")
-    _grow(db, types_of(""), _TYPES.format(kept, "IS NOT"))
-    _grow(db, types_of(REQUISITE), _TYPES.format(kept, "IS"))
+    _grow(db, types_of(""), _TYPES.format(kept, IS_PAGE))
+    for via in NO_PAGES:
+        _grow(db, types_of(via), _TYPES.format(kept, f"via = '{via}'"))
     for name in ("read", "read bytes"):
         _grow(db, name, f"SELECT key, count FROM other.figure WHERE name = '{name}'")
     _replace(db, "pages", f"SELECT '', count(*) FROM url WHERE {_OWNS}")
