@@ -153,11 +153,11 @@ class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     noarchive: Literal["obey", "ignore"] = "ignore"
     """honour noarchive and noindex: read the page for its links, do not keep it"""
     uses: tuple[UseName, ...] = ()
-    """what the texts are for: search, train, input, mining, archive; an address whose site forbids one of them is not
-    fetched, a page that forbids it itself is not kept; empty: what sites wish is only told"""
+    """what the texts are for: search, train, input, mining, archive; what forbids one of them is not
+    fetched or not kept; empty: what sites wish is only told"""
     wish_files: Literal["auto", "always", "never"] = "auto"
-    """ask each host, before its first page, for what its robots.txt names as its licence, and with fetch.uses for
-    /.well-known/tdmrep.json too; always: for both; never: for neither"""
+    """ask each host first for the licence that its robots.txt names, and with fetch.uses for
+    /.well-known/tdmrep.json; always: for both; never: for neither"""
     crawl_delay_max_s: Seconds = 30.0
     """a longer Crawl-delay counts as this"""
     retry_after_max_s: Seconds = 600.0
@@ -247,8 +247,8 @@ class RequisiteSettings(Struct, frozen=True, forbid_unknown_fields=True):
     share: Share = 0.25
     """the part of a host's requests that they get while pages of the host wait"""
     prove_every: Count = 0
-    """at the end, every so many pages one is shown from the archive alone and compared with the live one; what is
-    missing is fetched at once; 0: none"""
+    """at the end, of so many pages one is shown from the archive alone beside the live one, and what
+    is missing is fetched; 0: none"""
 
 
 class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -280,18 +280,17 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     names_per_folder: Count = 0
     """different names in one folder: the bound for endless sites whose every page is new"""
     calendar: Count = 100
-    """pages for dates under one path pattern that lead to each other, one after the other, and bring nothing new; ten
-    times as many where nothing but the date says that it is a calendar. Pages that lists link to do not count"""
+    """pages for dates under one path pattern that lead to each other and bring nothing new; ten times as
+    many where nothing but the date says that it is a calendar"""
     sessions: Count = 3
     """addresses of one page that differ in nothing but a session id"""
     near_duplicates: Count = 100
-    """pages that a folder leads to itself, one after the other, that bring nothing new; then it is left but for a
-    sample. Ten in which only numbers are new count as one; pages that lists link to do not count"""
+    """pages that a folder leads to itself, one after the other, that bring nothing new; then only a sample"""
     copies: Count = 10
     """pages with one parameter (`?sort=`, `?replytocom=`) of which all were copies of others; then only a sample"""
     tarpits: Count = 150
-    """pages of generated text in one folder that lead only to what was never named elsewhere; then only a sample, and
-    a way down in search of an end"""
+    """pages of generated text in one folder that lead only to what was never named elsewhere; then only a
+    sample"""
     hosts_per_domain: Count = 1000
     """hosts below one registered domain"""
     links_per_page: Count = 100_000
