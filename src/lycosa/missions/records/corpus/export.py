@@ -33,8 +33,10 @@ from lycosa.missions.records.corpus.forms import (
 )
 from lycosa.missions.records.corpus.ledger import Ledger
 from lycosa.missions.records.corpus.options import CorpusForm, CorpusOptions
-from lycosa.missions.records.corpus.page_reader import CorpusPages, ReadPage
+from lycosa.missions.records.corpus.page_reader import CorpusPages, ReadPage, judge
+from lycosa.missions.records.corpus.personal_data import Masker
 from lycosa.missions.records.corpus.scratch import CorpusDocument, Scratch
+from lycosa.missions.records.corpus.text_quality import read_bounds
 from lycosa.output.destination import opened_bytes
 from lycosa.output.export_folder import ExportFolder, list_as, open_export_folder
 from lycosa.output.plain import counted
@@ -60,14 +62,16 @@ def write_corpus(collection: Collection, target: str, options: CorpusOptions) ->
     if one_file and (form in FILES or shares or options.split not in (None, "none")):
         what = f"--format {form}" if form in FILES else "--portions" if shares else f"--split {options.split}"
         raise UsageError(f"{what} makes several files: name a folder with -o.")
+    bounds = read_bounds(options.quality or "none", options.bounds)
+    masker = Masker(options.mask)
     if options.previous and target == "-":
         raise UsageError("--previous makes a list beside the corpus: name a file or a folder with -o.")
     with tempfile.TemporaryDirectory(prefix="lycosa-corpus-") as folder:
-        figures = CorpusFigures()
+        figures = CorpusFigures(masked=masker.counts)
         least = LEAST_WORDS if options.least_words is None else options.least_words
         with closing(Scratch(Path(folder), keep_duplicates=options.keep_duplicates, least_words=least)) as scratch:
             ledger = Ledger(Path(folder), collection, options)
-            _CorpusReader(collection, scratch, options, figures, ledger).run()
+            _CorpusReader(collection, scratch, options, figures, ledger).run(bounds)
             scratch.compare()
             if shares:
                 scratch.divide(shares)
@@ -75,10 +79,10 @@ def write_corpus(collection: Collection, target: str, options: CorpusOptions) ->
             def tell() -> str:
                 _close_figures(figures, scratch)
                 given = {**msgspec.structs.asdict(options), "format": form, "least_words": least}
-                settings = {name.replace("_", " "): str(value) for name, value in given.items() if value}
+                settings = {name.replace("_", " "): str(value) for name, value in {**given, **bounds}.items() if value}
                 return write_datasheet(figures, source=collection.path.name, settings=settings)
 
-            counted_documents = _count(scratch.documents(split=options.split or "none"), figures, ledger)
+            counted_documents = _count(scratch.documents(split=options.split or "none"), figures, ledger, masker)
             if one_file:
                 with opened_bytes(target) as out:
                     write_documents((document for _, document in counted_documents), out, form)
@@ -92,6 +96,8 @@ def write_corpus(collection: Collection, target: str, options: CorpusOptions) ->
     if left_out := sum(figures.dropped.values()):
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in figures.dropped.most_common())
         said += f"; {counted(left_out, 'page')} left out ({reasons})"
+    if masker:
+        said += "; masked: " + ", ".join(f"{name} {count:,}" for name, count in masker.counts.items())
     return Written(said + ledger.summary)
 
 
@@ -161,11 +167,12 @@ class _CorpusReader:
         self._asked: dict[int, Page] = {}
         self._n = 0
 
-    def run(self) -> None:
+    def run(self, bounds: dict[str, float]) -> None:
+        self._bounds = bounds
         for digest, data in self._collection.rows(_RECORDS):
             self._scratch.add_record(digest, msgspec.json.decode(data))
         progress = ProgressLine(sys.stderr, quiet=not sys.stderr.isatty())
-        pool = Pool(FORK_SERVER, Setup(quarry=find_name(CorpusPages)), workers=os.cpu_count() or 1)
+        pool = Pool(FORK_SERVER, Setup(quarry=find_name(CorpusPages), settings=bounds), workers=os.cpu_count() or 1)
         try:
             tally = Tally(left=len(self._collection))
             run_jobs(pool, self, tally=tally, order=lambda: "finish", report=lambda tally: progress.show(tally.line))
@@ -210,6 +217,7 @@ class _CorpusReader:
         record = self._scratch.record(asked.digest)
         if record is not None:
             page = _merge(page, record)
+            page.fault = judge(page, self._bounds)
         elif page.kind == "error":
             self._scratch.dropped["error page"] += 1
             return
@@ -224,6 +232,10 @@ class _CorpusReader:
             return
         if not self._ledger.allows(asked.url, page.wishes):
             self._scratch.dropped[f"{' '.join(self._ledger.uses)} forbidden"] += 1
+            return
+        if page.fault:
+            self._scratch.dropped[page.fault] += 1
+            self._ledger.leave(asked.url, page.fault)
             return
         self._scratch.add(n, asked.url, page, fetched=asked.fetched.timestamp(), digest=asked.digest)
 
@@ -243,12 +255,22 @@ def _merge(page: ReadPage, record: dict[str, Any]) -> ReadPage:
 
 
 def _count(
-    documents: Iterator[tuple[str, CorpusDocument]], figures: CorpusFigures, ledger: Ledger
+    documents: Iterator[tuple[str, CorpusDocument]], figures: CorpusFigures, ledger: Ledger, masker: Masker
 ) -> Iterator[tuple[str, CorpusDocument]]:
     for name, document in documents:
+        document = _mask(document, masker) if masker else document
         figures.count(document)
         ledger.take(document.url)
         yield name, document
+
+
+def _mask(document: CorpusDocument, masker: Masker) -> CorpusDocument:
+    return msgspec.structs.replace(
+        document,
+        title=masker.mask(document.title, count=False),
+        text=masker.mask(document.text),
+        markdown=masker.mask(document.markdown, count=False),
+    )
 
 
 def _write_files(

@@ -22,7 +22,8 @@ from lycosa.missions.records.corpus.scratch import CorpusDocument
 from lycosa.version import __version__
 
 COLUMNS = (
-    "url", "host", "title", "authors", "date", "language", "kind", "fetched", "digest", "licence", "words", "text",
+    "url", "host", "title", "authors", "date", "language", "language_score", "kind", "fetched", "digest", "licence",
+    "words", "text",
 )  # fmt: skip
 ENDINGS: dict[CorpusForm, str] = {
     "jsonl": "jsonl",
@@ -94,7 +95,7 @@ def _write_front_matter(document: CorpusDocument) -> Iterator[str]:
         if name == "authors":
             yield "authors:\n" + "".join(f"  - {_quote(author)}\n" for author in document.authors)
         else:
-            yield f"{name}: {text if name == 'words' else _quote(text)}\n"
+            yield f"{name}: {text if name in ('words', 'language_score') else _quote(text)}\n"
     yield "---\n\n"
 
 
@@ -115,6 +116,7 @@ class CorpusFigures(Struct):
     characters: int = 0
     paragraphs: int = 0  # that were dropped as boilerplate
     dropped: Counter[str] = field(default_factory=Counter)
+    masked: Counter[str] = field(default_factory=Counter)  # personal data
     languages: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     sites: Counter[str] = field(default_factory=Counter)
@@ -177,6 +179,7 @@ def _main_figures(figures: CorpusFigures) -> Iterator[tuple[str, str]]:
     yield "Characters", f"{figures.characters:,}"
     yield "Sites", f"{len(figures.sites):,}"
     yield "Paragraphs dropped as boilerplate", f"{figures.paragraphs:,}"
+    yield from ((f"Masked {name}", f"{count:,}") for name, count in figures.masked.items())
 
 
 def _list_most(title: str, counter: Counter[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import msgspec
@@ -38,7 +39,8 @@ class Ledger:
         self._rows = apsw.Connection(str(folder / "ledger.db"))
         self._rows.execute(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; CREATE TABLE text (url TEXT PRIMARY KEY, place TEXT,"
-            " digest TEXT, fetched TEXT, allowed INTEGER, taken INTEGER DEFAULT 0, signals BLOB) WITHOUT ROWID"
+            " digest TEXT, fetched TEXT, allowed INTEGER, taken INTEGER DEFAULT 0, signals BLOB,"
+            " fault TEXT DEFAULT '') WITHOUT ROWID"
         ).fetchall()
         self._withdrawn = 0
 
@@ -62,6 +64,11 @@ class Ledger:
             "UPDATE text SET allowed = ?, signals = ? WHERE url = ?", (is_allowed, msgspec.json.encode(signals), url)
         )
         return is_allowed
+
+    def leave(self, url: str, fault: str) -> None:
+        """Note why a text that is allowed does not stand in the corpus."""
+        if self.uses:
+            self._rows.execute("UPDATE text SET fault = ? WHERE url = ?", (fault, url))
 
     def take(self, url: str) -> None:
         """Note that a text stands in the corpus."""
@@ -89,18 +96,19 @@ class Ledger:
         return f"; {counted(self._withdrawn, 'text')} of {self._previous} must go ({WITHDRAWN})"
 
     def _lines(self) -> Iterator[bytes]:
-        query = "SELECT url, place, digest, fetched, allowed, taken, signals FROM text WHERE allowed IS NOT NULL"
-        for url, place, digest, fetched, allowed, taken, signals in self._rows.execute(query):
-            yield self._line(url, (place, digest, fetched, signals), allowed=bool(allowed), taken=bool(taken))
+        query = "SELECT url, place, digest, fetched, allowed, taken, signals, fault FROM text WHERE allowed IS NOT NULL"
+        for url, place, digest, fetched, allowed, taken, *about in self._rows.execute(query):
+            yield self._line(url, (place, digest, fetched, *about), allowed=bool(allowed), taken=bool(taken))
 
-    def _line(self, url: str, about: tuple[str, str, str, bytes], *, allowed: bool, taken: bool) -> bytes:
-        place, digest, fetched, stored = about
+    def _line(self, url: str, about: tuple[Any, ...], *, allowed: bool, taken: bool) -> bytes:
+        place, digest, fetched, stored, fault = about
         signals = _decode_signals(stored)
         row = {
             "url": url,
             "use": " ".join(self.uses),
             "allowed": allowed,
             "taken": taken,
+            **({"fault": fault} if fault else {}),  # of its quality
             "contradictory": any(
                 len({signal.allowed for signal in signals if signal.use == use}) > 1 for use in self.uses
             ),
@@ -113,7 +121,7 @@ class Ledger:
 
     def _find_withdrawn(self) -> Iterator[bytes]:
         """The lines of texts that the earlier corpus took and that are forbidden now."""
-        query = "SELECT place, digest, fetched, signals FROM text WHERE url = ? AND allowed = 0"
+        query = "SELECT place, digest, fetched, signals, fault FROM text WHERE url = ? AND allowed = 0"
         with open(self._previous, "rb") as file:
             for line in file:
                 try:

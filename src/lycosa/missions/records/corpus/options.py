@@ -25,6 +25,21 @@ class CorpusOptions(Struct, frozen=True):
     least_words: Annotated[
         int | None, Meta(description="Leave out texts of fewer words (default: 50).", extra={"metavar": "N"})
     ] = None
+    quality: Annotated[
+        Literal["none", "mild", "strict"] | None,
+        Meta(description="Leave out texts that repeat themselves, are mostly boilerplate, lists or symbols."),
+    ] = None
+    bounds: Annotated[
+        str,
+        Meta(
+            description="Bounds of quality of your own, over those of --quality.",
+            extra={"metavar": "FILE", "is_path": True},
+        ),
+    ] = ""
+    mask: Annotated[
+        str,
+        Meta(description="Mask personal data: emails,ibans,ips,phones, or all.", extra={"metavar": "KINDS"}),
+    ] = ""
     split: Annotated[
         Literal["none", "site", "date"] | None, Meta(description="A file for each site, or for each month.")
     ] = None

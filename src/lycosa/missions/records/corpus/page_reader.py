@@ -6,15 +6,17 @@ The language of a text is what the page declares, corrected where the text is cl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct, to_builtins
 from turbohtml import Document
-from turbohtml.detect import LanguageDetection, detect_language
+from turbohtml.detect import detect_language
 
 from lycosa import urls
 from lycosa.content.page_content import read_page_content
 from lycosa.content.structured import read_json_ld, walk_items
+from lycosa.missions.records.corpus.text_quality import MeasuredText, find_fault
 from lycosa.model import Record
 from lycosa.parse import Doc
 from lycosa.quarry import Quarry
@@ -25,7 +27,7 @@ from lycosa.wishes.signals import read_page as read_page_wishes
 #: Fewer characters do not tell.
 _LEAST_CHARS = 100
 _MOST_CHARS = 20_000
-_SURE = LanguageDetection(threshold=0.9)
+_SURE = 0.9
 #: The codes of ISO 639-1 for those of ISO 639-3 that are detected.
 _CODES = (
     "afr af aka ak amh am ara ar aze az bel be ben bn bul bg cat ca ces cs cmn zh cym cy dan da deu de ell el eng en"
@@ -38,16 +40,19 @@ _SHORT = dict(zip(_CODES.split()[::2], _CODES.split()[1::2], strict=True))
 _DECLARED = {"nb": "no", "iw": "he", "in": "id", "ji": "yi", "cmn": "zh", **_SHORT}
 
 
-def find_language(text: str, declared: str) -> str:
-    """The code of the language, such as `es`; empty where nothing tells.
+def find_language(text: str, declared: str) -> tuple[str, float | None]:
+    """The code of the language, such as `es`, and how sure the text is of it, 0 to 1; empty where nothing tells.
 
-    A declared language that cannot be detected, such as Galician, is believed.
+    A declared language that cannot be detected, such as Galician, is believed, without a score.
     """
     said = declared.strip().lower().replace("_", "-").partition("-")[0]
     said = _DECLARED.get(said, said if said.isalpha() and len(said) in (2, 3) else "")
     if len(text) < _LEAST_CHARS or (said and said not in _SHORT.values()):
-        return said
-    return _SHORT.get(detect_language(text[:_MOST_CHARS], _SURE).language or "", said)
+        return said, None
+    found = detect_language(text[:_MOST_CHARS])
+    shown = _SHORT.get(found.language or "", "")
+    language = shown if shown and found.confidence >= _SURE else said
+    return language, round(found.confidence, 3) if language and language == shown else 0.0
 
 
 MAX_TEXT = 5_000_000
@@ -74,11 +79,13 @@ class ReadPage(Struct):
     authors: list[str] = []
     date: str = ""
     language: str = ""
+    language_score: float | None = None  # how sure the text is of it
     licence: str = ""
     kind: str = ""  # of pages of HTML
     runs: list[int] = []  # its fingerprint
     is_list: bool = False  # a page of teasers or links
     wishes: list[Signal] = []  # what its markup says of its use
+    fault: str = ""  # why its quality is too low
 
 
 class CorpusPages(Quarry):
@@ -86,11 +93,25 @@ class CorpusPages(Quarry):
 
     name = "corpus"
     version = "1"
+    _bounds: Mapping[str, float] = {}
+
+    def configured(self, settings: Mapping[str, Any]) -> CorpusPages:
+        """`settings`: the bounds of quality."""
+        self._bounds = settings
+        return self
 
     def extract(self, doc: Doc) -> Iterable[Record]:
         found = read_page(doc)
         if found is not None:
+            if self._bounds:
+                found.fault = judge(found, self._bounds, whole=doc.text if doc.tree is not None else "")
             yield Record("page", to_builtins(found))
+
+
+def judge(page: ReadPage, bounds: Mapping[str, float], *, whole: str = "") -> str:
+    """Why the quality of a page's text is too low; empty: it is not."""
+    score = page.language_score
+    return find_fault(MeasuredText(page.text, markdown=page.markdown, whole=whole, language_score=score), bounds)
 
 
 def read_page(doc: Doc) -> ReadPage | None:
@@ -107,7 +128,7 @@ def read_page(doc: Doc) -> ReadPage | None:
     page.text, page.markdown, page.title = (_CONTROL.sub("", part) for part in (page.text, page.markdown, page.title))
     if not page.text:
         return None
-    page.language = find_language(page.text, page.language or doc.language)
+    page.language, page.language_score = find_language(page.text, page.language or doc.language)
     page.runs = list(make_fingerprint(page.text))
     return page
 

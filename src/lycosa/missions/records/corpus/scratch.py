@@ -23,25 +23,17 @@ from xxhash import xxh3_64_intdigest
 from lycosa import urls
 from lycosa.derived.near_duplicates import ALIKE
 from lycosa.missions.records.corpus.page_reader import ReadPage
+from lycosa.missions.records.corpus.text_quality import WORDS, count_words
 from lycosa.text.fingerprint import Content
 
-#: Characters of scripts in which words are not written apart.
-WIDE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_COUNTED_WORDS = re.compile(rf"[^\W_{WIDE}]+|[{WIDE}]")
-_WORDS = re.compile(r"[^\W_]+")
 _TARGETS = re.compile(r"\]\([^()\s]*\)")
 _FENCE = re.compile(r"^(?:```|~~~)", re.MULTILINE)
 
 
 def hash_words(text: str) -> int:
     """A number of 63 bits for the words of a paragraph; 0 where it has none."""
-    words = " ".join(_WORDS.findall(text.casefold()))
+    words = " ".join(WORDS.findall(text.casefold()))
     return xxh3_64_intdigest(words.encode("utf-8", "surrogatepass")) >> 1 if words else 0
-
-
-def count_words(text: str) -> int:
-    """How many words a text has; a character counts as one where words are not written apart."""
-    return len((_WORDS if text.isascii() else _COUNTED_WORDS).findall(text))
 
 
 def drop_paragraphs(text: str, repeated: Container[int]) -> str:
@@ -111,6 +103,7 @@ class CorpusDocument(Struct, frozen=True):
     authors: list[str]
     date: str
     language: str
+    language_score: float | None
     kind: str
     fetched: float
     digest: str
@@ -308,7 +301,8 @@ class Scratch:
             self.dropped["few words without boilerplate"] += 1
             return None
         known = {name: getattr(kept, name) for name in ("url", "host", "fetched", "digest")}
-        known |= {name: getattr(page, name) for name in ("title", "authors", "date", "language", "kind", "licence")}
+        names = ("title", "authors", "date", "language", "language_score", "kind", "licence")
+        known |= {name: getattr(page, name) for name in names}
         return CorpusDocument(**known, site=site, words=words, text=text, markdown=markdown, portion=portion)
 
     def _load_repeated(self, site: str) -> frozenset[int]:
