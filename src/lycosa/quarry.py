@@ -28,6 +28,8 @@ class Quarry:
     trusted_kinds: frozenset[str] = frozenset()
     #: Of these, those that the mission's reject list does not hold back either.
     insistent_kinds: frozenset[str] = frozenset()
+    #: Whether people are told, while it crawls, which share of the pages it recognises.
+    tells_harvest: bool = False
     #: Whether `links` and `relevance` are to see the text of PDFs, which costs the crawl some milliseconds each.
     reads_pdf: bool = False
 
@@ -91,6 +93,10 @@ class Quarry:
         """The parts that `score` is made of, by name, for `lycosa why`; a policy that learns tells them as of now."""
         return {}
 
+    def is_exhausted(self, curve: Sequence[tuple[int, int]]) -> bool:
+        """Whether to end a crawl of which so many pages brought so many finds: both sums, again and again, from 0."""
+        return False
+
     def extract(self, doc: Doc) -> Iterable[Record]:
         """What is kept of this document as data; a generator may return why there is nothing, which is counted."""
         return ()
@@ -112,6 +118,7 @@ class QuarryUnion(Quarry):
         self.trusted_kinds = frozenset(kind for part in parts for kind in part.trusted_kinds)
         self.insistent_kinds = frozenset(kind for part in parts for kind in part.insistent_kinds)
         self.reads_pdf = any(part.reads_pdf for part in parts)
+        self.tells_harvest = any(part.tells_harvest for part in parts)
         self._on_error = on_error
 
     def _ask(self, method: str, url: str, *arguments: Any) -> Iterator[tuple[Quarry, Any]]:
@@ -159,6 +166,10 @@ class QuarryUnion(Quarry):
         if len(found) < len(self.parts) or any(links is None for links in found):
             return None
         return [link for links in found for link in links]
+
+    def is_exhausted(self, curve: Sequence[tuple[int, int]]) -> bool:
+        """What all of them take for exhausted."""
+        return all([answer for _, answer in self._ask("is_exhausted", "", curve)] or [False])
 
     def refuses(self, url: str) -> str:
         """Refused is what all of them refuse."""

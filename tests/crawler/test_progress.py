@@ -35,6 +35,17 @@ def test_the_line_says_what_is_done_and_what_is_left(tmp_path: Path, monkeypatch
     assert line.startswith("lycosa: 412 pages, ") and " 1,204 waiting, " in line and "3 hosts backing off" in line
 
 
+def test_the_line_tells_the_harvest_where_it_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PIPE_S", 0.0)
+    shared, output = SharedState(1, folder=str(tmp_path)), io.StringIO()
+    CrawlProgress(output, quiet=False, mission=Mission(), tells_harvest=True).update(shared)
+    shared.put(0, Cell.JUDGED, 50)
+    shared.put(0, Cell.FINDS, 19)
+    CrawlProgress(output, quiet=False, mission=Mission(), tells_harvest=True).update(shared)
+    CrawlProgress(output, quiet=False, mission=Mission()).update(shared)
+    assert output.getvalue().count("harvest") == output.getvalue().count("harvest 38%,") == 1
+
+
 def test_the_line_fits_onto_a_narrow_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that wraps could not be overwritten."""
     monkeypatch.setattr(progress, "LIVE_S", 0.0)

@@ -57,9 +57,12 @@ def status(collection: str, form: str | None) -> None:
         text = format_cluster_status(status_of_all) if form == "text" else ""
         _print(text or msgspec.json.encode(status_of_all).decode(), printable)
     else:
+        from lycosa.collection.collection import Collection
         from lycosa.collection.status import format_status, read_status
 
         own = read_status(folder)
+        with Collection(folder) as source:
+            own.told = registry.tell_status(source)
         _print(format_status(own) if form == "text" else msgspec.json.encode(own).decode(), printable)
 
 

@@ -134,6 +134,7 @@ class Status(Struct):
     cycles: list[Cycle] = []  # of a crawl in cycles
     requisites: int = 0  # kept beside the pages, to show them
     sitemaps: int = 0  # kept beside the pages
+    told: list[str] = []  # what the missions say of how it stands
     killed: int = 0  # process id of the last crawl, if it was broken off (kill -9, loss of power); 0: it was not
 
 
@@ -245,6 +246,7 @@ def format_status(status: Status) -> str:
         lines.append(
             f"  last run: {counted(run.pages, 'page')} in {run.seconds:,.1f} s, {status.pages_per_s:,.1f} pages/s"
         )
+    lines += [f"  {phrase}" for phrase in status.told]
     for one in status.extracted:
         outcomes = ", ".join(f"{name} {count:,}" for name, count in one.outcomes.items())
         lines.append(

@@ -84,7 +84,7 @@ def end_round(frontier: Frontier, ended_by: str) -> None:
 
 def next_start(frontier: Frontier, recrawl: RecrawlSettings, *, began: float, ended_by: str) -> float:
     """When the next round begins; a round that its time limit interrupted goes on one period after this run of it."""
-    start = began if ended_by in ("time", "bytes") else frontier.rounds.listing()[-1].started
+    start = began if ended_by in ("time", "bytes", "exhausted") else frontier.rounds.listing()[-1].started
     return start + recrawl.period_h * HOUR_S
 
 

@@ -25,7 +25,7 @@ from lycosa.crawler.preparation import Preparation, add_seeds, late_seeds, owe_r
 from lycosa.crawler.rendering import Browsers, refuse_browserless
 from lycosa.crawler.shared_run import LoneRun, SharedRun
 from lycosa.crawler.summary import CrawlProgress, CrawlReport, make_report
-from lycosa.crawler.supervisor import DiskGuard, Supervisor
+from lycosa.crawler.supervisor import DiskGuard, HarvestWatch, Supervisor
 from lycosa.crawler.wiring import CrawlSetup, guard_quarry, worker_starter
 from lycosa.disk import make_fault
 from lycosa.errors import Damaged, DiskFull, LycosaError, UsageError
@@ -90,7 +90,11 @@ def run(
             setup = replace(setup, mission=keep_mission(folder, mission, options.written))
         while True:
             progress = CrawlProgress(
-                options.output or sys.stderr, quiet=options.quiet, mission=mission, first=not finished
+                options.output or sys.stderr,
+                quiet=options.quiet,
+                mission=mission,
+                first=not finished,
+                tells_harvest=options.quarry is not None and options.quarry.tells_harvest,
             )
             notes = repair_database(setup, held.before) if not finished and not is_shared else []
             try:
@@ -107,7 +111,7 @@ def run(
             if (
                 not mission.recrawl.period_h
                 or finished == options.rounds
-                or report.ended_by not in ("", "limit", "time", "bytes")
+                or report.ended_by not in ("", "limit", "time", "bytes", "exhausted")
             ):
                 _record_state(held, folder)
                 return report
@@ -280,6 +284,7 @@ def _make_supervisor(
         look_again=late_seeds(mission, frontier, url_judge(one.setup)),
         browsers=browsers,
         disk_guard=DiskGuard(folder, mission.keep),
+        harvest_watch=HarvestWatch(one.setup.guarded_quarry),
         cluster_limit=one.cluster_limit,
         machine_reports=one.machine_reports,
     )

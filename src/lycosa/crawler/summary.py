@@ -24,11 +24,14 @@ SILENCE_S = 5.0  # without a page and with hosts that must be left alone, people
 class CrawlProgress(ProgressLine):
     """Shows how far a crawl is, by what its workers say."""
 
-    def __init__(self, output: TextIO, *, quiet: bool, mission: Mission, first: bool = True) -> None:
+    def __init__(
+        self, output: TextIO, *, quiet: bool, mission: Mission, first: bool = True, tells_harvest: bool = False
+    ) -> None:
         super().__init__(output, quiet=quiet)
         self._began = time.monotonic()
         self._last = (self._began, 0.0)
         self._reassured = False
+        self._tells_harvest = tells_harvest
         if first and not mission.agent.contact:
             self.say(
                 "No contact is set, so site owners cannot reach you: "
@@ -64,6 +67,8 @@ class CrawlProgress(ProgressLine):
             f"{shared.total(Cell.ACTIVE):.0f} under way",
             counted(hosts, "host"),
         ]
+        if self._tells_harvest and (judged := shared.total(Cell.JUDGED)):
+            parts.insert(1, f"harvest {shared.total(Cell.FINDS) / judged:.0%}")
         if rendering := int(shared.total(Cell.RENDERING)):
             parts.append(f"{rendering} in a browser")
         if off:
@@ -143,7 +148,7 @@ def make_report(
     failed = frontier.seeds.failed()
     if 0 < mission.limits.pages <= frontier.figures.counted() and not ended_by:
         ended_by = "limit"
-    code = {"": 0, "limit": 5, "time": 5, "bytes": 5, "cycles": 5, "interrupt": 130, "disk": 3, "deaths": 1}[ended_by]
+    code = _EXIT_CODES[ended_by]
     if code == 0 and failed and not any(found.values()) and (requests or not frontier.figures.pages()):
         code = 4
     cpu = {
@@ -202,12 +207,16 @@ _BOUNDS = {
 }
 _CUT_LINKS = "links-limit"
 
+_EXIT_CODES = {
+    "": 0, "limit": 5, "time": 5, "bytes": 5, "cycles": 5, "exhausted": 5, "interrupt": 130, "disk": 3, "deaths": 1,
+}  # fmt: skip
 _ENDINGS = {
     "": "Nothing is left to fetch.",
     "limit": "The page limit was reached; a higher one continues from here.",
     "time": "The time limit was reached; the same command continues from here.",
     "bytes": "As many bytes came as limits.total_bytes allows; the same command continues from here.",
     "cycles": "As many cycles are done as policy.cycles allows; with more it continues from here.",
+    "exhausted": "What is hunted seems exhausted: the last pages brought next to nothing; the same command continues.",
     "interrupt": "Interrupted; the same command continues from here.",
     "disk": "The disk is full: make room, and the same command continues from here.",
     "deaths": "The workers died again and again; see logs/errors.log. The same command tries again.",

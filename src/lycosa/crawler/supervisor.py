@@ -22,11 +22,13 @@ from lycosa.crawler.target_loading import last_cycle
 from lycosa.disk import free_bytes
 from lycosa.errors import Damaged, DiskFull
 from lycosa.frontier.contract import Frontier
+from lycosa.intake.guidance import GuardedQuarry
 from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.process import die_with_parent, interruptible
 from lycosa.process.limits import resident_bytes
 
 LOOK_S = 1.0
+_EVERY, _MOST_POINTS = 20, 1000  # of the curve of finds: pages from one point to the next, at least; points
 _SHARE = 20  # the reserve is at most this part of the disk: a small one would never have room
 
 Measure = Callable[[Path], tuple[int, int]]  # the bytes that are free, and those of the whole disk
@@ -75,6 +77,23 @@ class DiskGuard:
         return f"Only {left} MB of room are left on the disk of {self._folder}, and {wanted} MB must stay free."
 
 
+class HarvestWatch:
+    """Keeps how many pages brought how many finds, and asks the quarry now and then whether that is the end."""
+
+    def __init__(self, quarry: GuardedQuarry | None) -> None:
+        self._quarry = quarry
+        self._curve = [(0, 0)]
+
+    def is_over(self, shared: SharedState) -> bool:
+        """Whether what is hunted is exhausted."""
+        if self._quarry is None or shared.total(Cell.JUDGED) < self._curve[-1][0] + _EVERY:
+            return False
+        self._curve.append((int(shared.total(Cell.JUDGED)), int(shared.total(Cell.FINDS))))
+        if len(self._curve) > _MOST_POINTS:
+            del self._curve[1:-1:2]
+        return self._quarry.is_exhausted(self._curve)
+
+
 TICK_S = 0.05
 WAITING_TICKS = 8  # between two questions whether all is done, while what is left waits: each opens the database
 OWED_S = 1.0  # between two questions whether requisites are left when all pages are stored
@@ -101,6 +120,7 @@ class Supervisor:
         look_again: LookAgain,
         browsers: Browsers,
         disk_guard: DiskGuard,
+        harvest_watch: HarvestWatch,
         cluster_limit: ClusterLimit | None = None,
         machine_reports: MachineReports | None = None,
     ) -> None:
@@ -112,6 +132,7 @@ class Supervisor:
         self._look_again = look_again
         self._browsers = browsers
         self._disk_guard = disk_guard
+        self._harvest_watch = harvest_watch
         self._cluster_limit = cluster_limit
         self._machine_reports = machine_reports
         self._pids: dict[int, int] = {}  # pid -> slot
@@ -122,7 +143,7 @@ class Supervisor:
         self._deaths = 0.0
         self._stored_at_death = -1
         self.replaced = 0  # workers that died
-        #: "limit", "time", "bytes", "cycles", "interrupt", "disk", "damaged", "deaths", or empty: nothing was left
+        #: "limit", "time", "bytes", "cycles", "exhausted", "interrupt", "disk", "damaged", "deaths"; empty: all is done
         self.ended_by = ""
 
     def run(self) -> None:
@@ -172,6 +193,8 @@ class Supervisor:
                     self._end("time")
                 elif 0 < self.mission.limits.total_bytes <= self.shared.total(Cell.BYTES):
                     self._end("bytes")
+                elif self._harvest_watch.is_over(self.shared):
+                    self._end("exhausted")
         self._progress.clear()
 
     def _is_full(self, *, idle: bool) -> bool:

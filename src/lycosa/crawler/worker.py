@@ -451,6 +451,9 @@ class Worker:
         elif is_counted(outcome) and answer.target.via not in NO_PAGES:
             host_queue.pages += 1
             self.shared.add(self.place.slot, Cell.PAGES, 1)
+            if outcome.page is not None:
+                self.shared.add(self.place.slot, Cell.JUDGED, 1)
+                self.shared.add(self.place.slot, Cell.FINDS, bool(outcome.page.kind))
         return "" if outcome is None else outcome.reason
 
     def _drop(self, answer: Answer) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -101,6 +101,10 @@ class GuardedQuarry:
     def identity(self, url: str) -> str:
         """What an address stands for; empty: for itself."""
         return self._ask("identity", url, lambda: str(self.quarry.identity(url)), "")
+
+    def is_exhausted(self, curve: Sequence[tuple[int, int]]) -> bool:
+        """Whether a crawl with these finds is to end."""
+        return self._ask("is_exhausted", "", lambda: bool(self.quarry.is_exhausted(curve)), False)
 
     def score(self, link: Link, doc: Doc) -> float:
         """How promising a link is, -1 to 2: what a mission adds up may go beyond what it says of one fact."""

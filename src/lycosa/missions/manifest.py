@@ -133,6 +133,8 @@ class MissionManifest(Struct, frozen=True, kw_only=True):
     crawl_settings: Reference = ""
     #: A function of (collection) -> the `Report` of `lycosa report NAME`, or None.
     report: Reference = ""
+    #: A function of (collection) -> phrases for `lycosa status`, which tell how its hunt stands.
+    status: Reference = ""
     #: A function of (collection, template, form) -> what `lycosa report NAME --template` writes, as html, markdown or
     #: text.
     fill_template: Reference = ""

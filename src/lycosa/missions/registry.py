@@ -229,6 +229,12 @@ def settle(mission: Mission, wanted: Mapping[str, Mapping[str, list[str]]]) -> t
     return mission, said
 
 
+def tell_status(collection: Collection) -> list[str]:
+    """What the missions of a collection say of how their hunts stand."""
+    telling = [manifest for manifest in missions_of(collection.mission) if manifest.status]
+    return list(gather(lambda manifest: manifest.load("status")(collection), telling))
+
+
 def refresh(mission: Mission, folder: str | os.PathLike[str]) -> list[str]:
     """Let the missions of a crawl bring up to date what they keep beside its collection; the sentences for people."""
     keeping = [manifest for manifest in missions_of(mission) if manifest.refresh]

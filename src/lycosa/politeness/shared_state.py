@@ -51,6 +51,8 @@ class Cell(IntEnum):
     QUARRY_ERRORS = 24  # exceptions of the mission's quarry
     FOREIGN_REQUESTS = 25  # how many it has for hosts of other workers
     NOTICES = 26  # sentences for people
+    JUDGED = 27  # pages of which new content was kept
+    FINDS = 28  # of these, what the quarry recognised
 
 
 for _cell in Cell:  # see model.State: they are written several times a page

@@ -72,6 +72,7 @@ ENDINGS = {
     "time": ("limit", mark("The time limit was reached; it can be continued.")),
     "bytes": ("limit", mark("As many bytes came as its settings allow; it can be continued.")),
     "cycles": ("limit", mark("As many cycles are done as its settings allow; with more it continues.")),
+    "exhausted": ("limit", mark("What was hunted seemed exhausted; it can be continued.")),
     "interrupt": ("interrupted", mark("It was stopped; it can be continued.")),
     "disk": ("interrupted", mark("The disk is full: make room, then continue.")),
     "deaths": ("interrupted", mark("Its workers died again and again; logs/errors.log says why.")),

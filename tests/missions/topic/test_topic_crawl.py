@@ -132,6 +132,21 @@ def test_archives_and_collections_give_seeds(web: Web, collection: Path, lists: 
         assert "/trains" not in said.output
 
 
+def test_a_crawl_may_end_when_its_topic_is_exhausted(web: Web, tmp_path: Path) -> None:
+    """With the reason of its own and exit code 5; without the setting it goes on to the end."""
+    names = [*(f"orchids{n}" for n in range(300, 540)), *(f"trains{n}" for n in range(540, 1000))]
+    for name, following in zip(names, names[1:], strict=False):
+        web[f"long.test/{name}"] = Reply(html(name[:-3], int(name[-3:]), f"/{following}").encode())
+    words = ("http://long.test/orchids300", "--pattern", "url:orchids", "--delay", "0", "--workers", "1")
+    words = (*words, "--set", "extract.workers=0")
+    told = crawl(web, tmp_path / "c", "topic", *words, "--set", "topic.stop_when_exhausted=true", code=5)
+    assert "seems exhausted: the last pages brought next to nothing; the same command continues" in told
+    assert 440 <= rows(tmp_path / "c", "SELECT count(*) FROM pages")[0][0] < 690
+    assert "Nothing is left to fetch" in crawl(
+        web, tmp_path / "c", "topic", *words, "--set", "topic.stop_when_exhausted=false"
+    )
+
+
 def test_wrong_use_is_told(tmp_path: Path) -> None:
     """Nothing that says what the topic is; options of the mission without it; examples that cannot be read."""
     place = ("-c", str(tmp_path / "c"), "--dry-run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from support.make_collection import make_collection
 from support.serve_client import serving
 
 from lycosa import Collection
-from lycosa.missions.topic.harvest import Harvest, measure_harvest, tell_harvest
+from lycosa.missions.topic.harvest import Harvest, measure_harvest, read_curve, tell_harvest
 from lycosa.missions.topic.marks import mark, merge_marks, read_marks
+from lycosa.missions.topic.quarry import TopicPages
+from lycosa.missions.topic.settings import TopicSettings
 
 MISSION = 'missions = ["topic"]\n[topic]\nabout = ["orchid"]\n'
 
@@ -74,3 +77,20 @@ def test_a_harvest_is_told_with_its_end(served: Path) -> None:
     spent = Harvest(pages=1000, found=400, lately=200, found_lately=5, curve=[])
     assert "exhausted" in tell_harvest(spent)[1]
     assert tell_harvest(Harvest(0, 0, 0, 0, [])) == []
+    rising = [(n, n // 2) for n in range(0, 1001, 20)]
+    dry = [*rising, *((n, 500 + n // 1000) for n in range(1020, 1401, 20))]
+    patient, ending = TopicPages(TopicSettings()), TopicPages(TopicSettings(stop_when_exhausted=True))
+    assert ending.version == patient.version
+    assert not ending.is_exhausted(rising) and ending.is_exhausted(dry) and not patient.is_exhausted(dry)
+    assert read_curve(dry).lately == 200
+
+
+def test_status_and_report_tell_the_harvest(served: Path, tmp_path: Path) -> None:
+    """A phrase in the one, the curve and the best pages in the other."""
+    found = json.loads(run("status", "-c", str(served / "flowers"), "--format", "jsonl").output)
+    assert found["told"] == ["harvest 0%"]
+    assert "\n  harvest 0%\n" in run("status", "-c", str(served / "flowers"), "--format", "text").output
+    said = run("report", "topic", "-c", str(served / "flowers"), "-o", str(tmp_path / "topic.html"))
+    assert said.code == 0, said.output
+    page = (tmp_path / "topic.html").read_text()
+    assert "Most relevant" in page and "http://flowers.test/orchids1" in page and "<figure>" in page

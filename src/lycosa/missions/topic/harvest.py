@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -48,11 +48,28 @@ class JudgedPage(Struct, frozen=True):
 
 def measure_harvest(collection: Collection) -> Harvest:
     """The harvest of a collection, in the order in which its pages were fetched."""
-    finds = [bool(kind) for (kind,) in collection.rows(_PAGES)]
-    lately = min(len(finds), max(LATELY, int(len(finds) * _LATELY_SHARE)))
-    step = max(1, -(-len(finds) // _POINTS))
-    curve = [(at, sum(finds[:at])) for at in [*range(step, len(finds), step), len(finds)] if at]
-    return Harvest(len(finds), sum(finds), lately, sum(finds[len(finds) - lately :]), curve)
+    finds = bytes(bool(kind) for (kind,) in collection.rows(_PAGES))
+    step = max(1, len(finds) // 1000)
+    curve = [(0, 0)]
+    for start in range(0, len(finds), step):
+        part = finds[start : start + step]
+        curve.append((start + len(part), curve[-1][1] + sum(part)))
+    return read_curve(curve)
+
+
+def read_curve(curve: Sequence[tuple[int, int]]) -> Harvest:
+    """The harvest of so many pages that brought so many finds: both sums, from 0 on."""
+    pages, found = curve[-1]
+    lately = max(LATELY, int(pages * _LATELY_SHARE))
+    before, found_before = max((point for point in curve if point[0] <= pages - lately), default=(0, 0))
+    step = -(-len(curve) // _POINTS)
+    return Harvest(pages, found, pages - before, found - found_before, [*curve[step:-1:step], curve[-1]])
+
+
+def tell_status(collection: Collection) -> list[str]:
+    """The harvest in a phrase."""
+    harvest = measure_harvest(collection)
+    return [f"harvest {harvest.found / harvest.pages:.0%}"] if harvest.pages else []
 
 
 def tell_harvest(harvest: Harvest) -> list[str]:

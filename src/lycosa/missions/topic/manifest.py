@@ -36,6 +36,8 @@ MANIFEST = MissionManifest(
         _option("from-archive", "FILE|DIR", "Of topic: seeds from a WARC, a CDX or another collection."),
     ),
     crawl_settings=f"{_PACKAGE}.seeds:settle",
+    report=f"{_PACKAGE}.report:make_report",
+    status=f"{_PACKAGE}.harvest:tell_status",
     refresh=f"{_PACKAGE}.marks:refresh",
     pages=(
         WebPage("", f"{_PACKAGE}.web.views:show_topic", "Topic"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import xxhash
 from lycosa.disk import mark_file
 from lycosa.missions.topic.classifier import MOST_UNMARKED, TopicModel
 from lycosa.missions.topic.examples import learn, merge, unpack
+from lycosa.missions.topic.harvest import read_curve
 from lycosa.missions.topic.marks import MARKS, MODEL, read_marks, read_model
 from lycosa.missions.topic.page_words import PageWords, read_page, read_words
 from lycosa.missions.topic.settings import TopicSettings
@@ -27,6 +28,8 @@ _KINDS = frozenset({"html", "xhtml", "text", "pdf"})
 _WORD = re.compile(r"\w{3,}")
 #: So many pages are judged before they help to judge others.
 _FIRST = 32
+#: Settings by which no page is judged, or of which the model tells.
+_NO_RULES: dict[str, Any] = {"examples": "", "like": (), "unlike": (), "stop_when_exhausted": False}
 #: What a link is worth whose text or address has words of the topic.
 _TELLING = 0.5
 
@@ -36,6 +39,7 @@ class TopicPages(Quarry):
 
     name = "topic"
     version = "1"
+    tells_harvest = True
 
     def __init__(self, settings: TopicSettings | None = None) -> None:
         self._settings = settings or TopicSettings()
@@ -66,7 +70,7 @@ class TopicPages(Quarry):
         self._last = None, 0.0
         if keeps_version:
             return
-        known = msgspec.json.encode(msgspec.structs.replace(self._settings, examples="", like=(), unlike=()))
+        known = msgspec.json.encode(msgspec.structs.replace(self._settings, **_NO_RULES))
         self.version = f"1-{xxhash.xxh3_64_hexdigest(known + (model.encode() if model is not None else b''))}"
 
     def relevance(self, doc: Doc) -> float:
@@ -103,6 +107,9 @@ class TopicPages(Quarry):
         if any(word in self._words for word in _WORD.findall(text)) or any(each in text for each in self._phrases):
             return _TELLING
         return 0.0
+
+    def is_exhausted(self, curve: Sequence[tuple[int, int]]) -> bool:
+        return self._settings.stop_when_exhausted and read_curve(curve).is_exhausted
 
     def judge(self, doc: Doc) -> Judgement:
         """What a page is, with reasons."""

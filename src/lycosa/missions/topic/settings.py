@@ -27,6 +27,8 @@ class TopicSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """a thesaurus by name, or its file, whose words make pages relevant"""
     threshold: Annotated[float, Meta(ge=0, le=1)] = 0.5
     """the relevance from which on a page is of the topic"""
+    stop_when_exhausted: bool = False
+    """whether a crawl ends, with exit code 5, when its last pages brought next to nothing"""
     examples: str = ""
     """the examples as they were read, which lycosa writes"""
 
