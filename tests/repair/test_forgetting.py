@@ -20,6 +20,7 @@ from support.pdf import make_pdf
 
 from lycosa.archive.reader import iter_records
 from lycosa.cli.main import main
+from lycosa.errors import UsageError
 from lycosa.frontier import link_codec
 from lycosa.repair.subject import ForgetSubject
 
@@ -246,3 +247,12 @@ def test_wrong_use_is_told(planted: Path, tmp_path: Path) -> None:
     forget(planted, "nonsense", code=2)
     forget(planted, "--person", "Al", code=2)
     forget(tmp_path / "none", "--person", "Ada Example", code=2)
+
+
+@pytest.mark.parametrize("pattern", ["*", "**", "http*", "https://*", "*://*/*", "*/*", "*.*", "*a*"])
+def test_patterns_that_mean_everything_are_refused(pattern: str) -> None:
+    """One asterisk too early would take the whole collection."""
+    with pytest.raises(UsageError, match="nearly every address"):
+        ForgetSubject([pattern], [])
+    for word in ("https://a.example/*", "*.pdf", "*://a.example/*"):
+        ForgetSubject([word], []).close()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
+from typing import Any
 
+import pytest
 from support.make_collection import make_collection
 from support.serve_client import serving
 
 from lycosa.collection.folder import lock
+from lycosa.serve.collection_folders import find_collections
+from lycosa.serve.collection_keeping import copy_whole, remove_leftovers
 from lycosa.serve.schedules import check_schedule, read_schedule, set_schedule
 
 PAGE = ("https://a.example/", "text/html", b"<title>A</title>")
@@ -51,3 +56,41 @@ def test_nothing_is_done_while_a_crawl_runs_or_with_names_that_lead_elsewhere(tm
     with serving(folder) as client:
         assert client.post("/c/news/delete", {"typed": "news"}).status == 400
     assert (folder / "crawl.db").exists()
+
+
+def test_half_a_copy_is_never_listed_and_goes_with_the_next_server(tmp_path: Path) -> None:
+    """Also in folders below; a copy that another server is making stays."""
+    shelf = tmp_path / "shelf"
+    folder = make_collection(shelf / "news", [PAGE])
+    halves = [place / f".{kind}-0123456789abcdef" for place in (tmp_path, shelf) for kind in ("copy", "deleted")]
+    for half in halves:
+        shutil.copytree(folder, half)
+    (shelf / ".copy-mine").mkdir()
+    (tmp_path / "elsewhere").symlink_to(shelf)
+    assert list(find_collections(tmp_path)) == [folder]
+    with lock(halves[2]):
+        remove_leftovers(tmp_path)
+        assert [half.exists() for half in halves] == [False, False, True, False]
+    remove_leftovers(tmp_path)
+    assert not halves[2].exists() and folder.exists() and (shelf / ".copy-mine").exists()
+
+
+def test_a_collection_that_changes_meanwhile_is_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The database of the copy could be damaged."""
+    folder = make_collection(tmp_path / "news", [PAGE])
+    whole = shutil.copytree
+
+    def changing(*given: Any, **more: Any) -> Any:
+        whole(*given, **more)
+        with open(folder / "crawl.db", "ab") as file:
+            file.write(b"x")
+
+    monkeypatch.setattr(shutil, "copytree", changing)
+    copy_whole(folder, tmp_path / "again")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["news"]
+    assert "again was not copied" in capsys.readouterr().err
+    monkeypatch.undo()
+    copy_whole(folder, tmp_path / "again")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "news"]

@@ -102,6 +102,7 @@ def test_a_cdx_server(client: ServeClient) -> None:
         "url=a.test&matchType=x",
         "url=a.test&from=x",
         "url=a.test&limit=-1",
+        f"url=a.test&limit={'9' * 5000}",
         "url=a.test&filter=(",
         "url=a.test&filter=~url:(",
     ):

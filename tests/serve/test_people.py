@@ -104,6 +104,7 @@ def test_a_token_does_what_its_role_allows(client: ServeClient, folder: Path) ->
     program = {"authorization": f"Bearer {token[0]}"}
     assert client.request("GET", "/c/news/index.json", headers=program).status == 200
     assert send(client, program, "/c/news/crawl/stop").status == 403
+    assert send(client, program, "/people/token", label="more", role="editor").status == 422
     assert token[0] not in client.request("GET", "/people", headers=basic("olga")).text
     assert send(client, basic("eda"), "/people/token/delete", label="backup").status == 303
     assert client.request("GET", "/index.json", headers=program).status == 401

@@ -63,6 +63,12 @@ def test_what_is_no_schedule_is_refused(given: dict[str, str]) -> None:
         check_schedule(**given)
 
 
+def test_a_day_that_no_week_has_is_monday() -> None:
+    """As an empty one; a long number is none either."""
+    for day in ("0009", "7", "0" * 5000, "\u0661"):
+        assert check_schedule(kind="weekly", day=day).day == 0
+
+
 def test_what_is_due_is_started_once_and_its_end_is_noted(tmp_path: Path) -> None:
     """Also by two servers at the same time, by one that was started later, and where several times were missed."""
     web = Web()

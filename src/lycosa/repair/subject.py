@@ -22,6 +22,7 @@ from lycosa.parse import read
 from lycosa.text.fold import fold
 
 _LEAST_LETTERS = 4
+_LEAST_SAID = 2  # letters or digits of a pattern, beside its scheme
 _MEMBER_BYTES = 64 << 20
 _URL = re.compile(r"""https?://[^\s"'<>\\^`{|}]+""")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -35,7 +36,7 @@ class ForgetSubject:
         """`words` are addresses, or patterns of them with *; `persons` names or mail addresses."""
         self.words = (*words, *persons)
         self._urls = {_normalise(word) for word in words if "*" not in word}
-        patterns = [".*".join(map(re.escape, word.split("*"))) for word in words if "*" in word]
+        patterns = [".*".join(map(re.escape, _check_pattern(word).split("*"))) for word in words if "*" in word]
         self._patterns = re.compile("|".join(patterns)) if patterns else None
         self._persons = re.compile("|".join(map(_pattern_of, persons))) if persons else None
         self._pdf = PdfProcess()
@@ -123,6 +124,14 @@ def _normalise(word: str) -> str:
     if url is None:
         raise UsageError(f"{word!r} is no address; allowed: a URL, a pattern of URLs with *, or --person NAME.")
     return url
+
+
+def _check_pattern(word: str) -> str:
+    """A pattern that says of which addresses it speaks."""
+    said = re.sub(r"^(?:https?|[*:/])+|[\W_]", "", word)
+    if len(said) < _LEAST_SAID:
+        raise UsageError(f"The pattern {word!r} means nearly every address: name a host, or a part of the path.")
+    return word
 
 
 def _pattern_of(person: str) -> str:

@@ -256,13 +256,14 @@ def _read(place: Path, number: int) -> Work | None:
     log = place / f"{number}.log"
     if work.ended:
         return work
-    if _is_held(place / f"{number}.lock"):
+    if is_held(place / f"{number}.lock"):
         return replace(work, is_running=True, said=read_end(log))
     ended = log.stat().st_mtime if log.exists() else work.began  # while no server watched: how, nobody saw
     return replace(work, ended=ended, said=read_end(log))
 
 
-def _is_held(lock: Path) -> bool:
+def is_held(lock: Path) -> bool:
+    """Whether a process that lives has taken a lock."""
     try:
         handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -5,10 +5,12 @@ What the folder says about a collection (its tags, its schedule) stands in `.lyc
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import secrets
 import shutil
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -17,10 +19,11 @@ import msgspec
 from starlette.responses import RedirectResponse, Response
 
 from lycosa.collection.status import running_crawl
-from lycosa.disk import make_fault, replace_text
+from lycosa.disk import make_fault, mark_file, replace_text
 from lycosa.errors import CollectionError, UsageError
-from lycosa.serve.background_work import list_work
-from lycosa.serve.collection_folders import STATE_FOLDER, name_of
+from lycosa.output.plain import printable
+from lycosa.serve.background_work import is_held, list_work
+from lycosa.serve.collection_folders import DEPTH, MOST_FOLDERS, STATE_FOLDER, is_collection, name_of
 from lycosa.serve.crawl_form import check_new_name
 from lycosa.serve.page_request import PageRequest, collection_link
 from lycosa.serve.schedules import changing, move_schedule
@@ -64,18 +67,32 @@ def copy(request: PageRequest) -> Response:
     folder, root = request.folder, request.settings.folder
     new = _check_free(request, folder)
     _refuse_busy(folder, root)
-    part = new.parent / f".copy-{secrets.token_hex(8)}"
-
-    def work() -> None:
-        try:
-            shutil.copytree(folder, part, symlinks=True, ignore=shutil.ignore_patterns("lock", "*.lock", "work"))
-            (part / "lock").touch()
-            os.rename(part, new)
-        except OSError:
-            shutil.rmtree(part, ignore_errors=True)
-
-    threading.Thread(target=work, name="copy", daemon=True).start()
+    threading.Thread(target=copy_whole, args=(folder, new), name="copy", daemon=True).start()
     return RedirectResponse("/", 303)
+
+
+def copy_whole(folder: Path, new: Path) -> None:
+    """Copy a collection under a name that nobody lists, which it changes when it is whole; or leave nothing."""
+    part = new.parent / f".copy-{secrets.token_hex(8)}"
+    before = _mark(folder)
+    try:
+        part.mkdir()
+        with open(part / "lock", "xb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # which tells another server that it is no leftover
+            left_out = shutil.ignore_patterns("lock", "*.lock", "work")
+            shutil.copytree(folder, part, symlinks=True, ignore=left_out, dirs_exist_ok=True)
+            if running_crawl(folder) or _mark(folder) != before:
+                raise OSError("a crawl has changed the collection meanwhile")
+            os.rename(part, new)
+    except OSError as problem:
+        shutil.rmtree(part, ignore_errors=True)
+        print(printable(f"lycosa: {new.name} was not copied: {problem}"), file=sys.stderr)
+
+
+def _mark(folder: Path) -> tuple[str, int]:
+    """By what a database is recognised as unchanged."""
+    journal = folder / "crawl.db-wal"
+    return mark_file(folder / "crawl.db"), journal.stat().st_size if journal.exists() else 0
 
 
 def delete(request: PageRequest) -> Response:
@@ -98,13 +115,16 @@ def delete(request: PageRequest) -> Response:
 
 def remove_leftovers(root: Path) -> None:
     """Remove what a server that was ended left of deleted collections, and of copies that were not whole."""
-    for folder in root.glob(".*-*"):
-        if (
-            re.fullmatch(r"\.(?:copy|deleted)-[0-9a-f]{16}", folder.name)
-            and folder.is_dir()
-            and not folder.is_symlink()
-        ):
-            shutil.rmtree(folder, ignore_errors=True)
+    looked = 0
+    for place, names, _ in os.walk(root):
+        folder = Path(place)
+        for part in (folder / name for name in names if re.fullmatch(r"\.(?:copy|deleted)-[0-9a-f]{16}", name)):
+            is_made = part.name.startswith(".copy-") and is_held(part / "lock")
+            if not is_made and not part.is_symlink():
+                shutil.rmtree(part, ignore_errors=True)
+        looked += len(names)
+        is_last = looked > MOST_FOLDERS or len(folder.relative_to(root).parts) >= DEPTH - 1
+        names[:] = [] if is_last else [name for name in names if name[0] != "." and not is_collection(folder / name)]
 
 
 def _check_free(request: PageRequest, folder: Path) -> Path:

@@ -228,7 +228,7 @@ def cdx(request: PageRequest) -> Response:
             where += f" AND at {sign} ?"
             values.append(_bound(text, ending, is_end=name == "to"))
     limit = query.get("limit", "")
-    if limit and not limit.isdecimal():
+    if limit and not (limit.isdecimal() and len(limit) < 10):
         raise UsageError(f"limit is {limit[:20]!r}; allowed: a number.")
     order = "DESC" if query.get("sort", "") == "reverse" else "ASC"
     fields = [_FIELDS[name] for name in query.get("fl", "").split(",") if name in _FIELDS]

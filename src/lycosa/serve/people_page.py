@@ -78,10 +78,11 @@ def remove_person(request: PageRequest) -> View | Response:
 def make_token(request: PageRequest) -> View:
     """Make a token for whoever asks; it is shown in this answer alone."""
     form = request.form
+    role = form.get("role", "")
     try:
-        made = request.server_state.people.make_token(
-            request.user, label=form.get("label", "").strip(), role=form.get("role", "")
-        )
+        if not may(request.role, role):  # a program with a token of little makes none of more
+            raise UsageError(f"The role is {role[:100]!r}; allowed: one that your own includes ({request.role}).")
+        made = request.server_state.people.make_token(request.user, label=form.get("label", "").strip(), role=role)
     except UsageError as problem:
         return _show(request, problem=str(problem), status=422)
     return _show(request, token=made)

@@ -88,7 +88,7 @@ def check_schedule(*, kind: str, at: str = "", day: str = "", zone: str = "") ->
         ZoneInfo(zone)
     except (ValueError, LookupError, OSError):
         raise UsageError(f"The time zone is {zone[:50]!r}; allowed: one like Europe/Madrid, or UTC.") from None
-    number = int(day) if day.isdecimal() and int(day[:3]) < len(DAYS) else 0
+    number = int(day) if day in map(str, range(len(DAYS))) else 0
     return Schedule(kind=kind, at=made.strftime("%H:%M"), day=number, zone=zone)  # type: ignore[arg-type]  # checked above
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -140,3 +141,13 @@ def test_a_link_is_not_followed(client: ServeClient, folder: Path, tmp_path: Pat
     (folder / "taught").symlink_to(elsewhere)
     assert teach(client, action="keep", url=product(10)[0], at=9, field="name") == 503
     assert list(elsewhere.iterdir()) == []
+
+
+def test_what_a_stranger_taught_is_bounded(folder: Path, client: ServeClient) -> None:
+    """More than people point at is not read: the collection may be anybody's."""
+    (folder / "taught").mkdir()
+    (folder / "taught/product.toml").write_bytes(b"#" * (2 << 20))
+    assert "more than" in show(client)["said"]
+    lines = (json.dumps({"page": f"https://a.example/{n}", "values": {"name": ["A"]}}) for n in range(300))
+    (folder / "taught/product.jsonl").write_text("\n".join(lines))
+    assert client.get(f"{PLACE}?schema=product").status == 503

@@ -33,6 +33,7 @@ PLACE = "taught"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _FIELD = re.compile(r"[^\W\d]\w{0,39}")
 _MOST_PAGES = 200
+_MOST_BYTES = 1 << 20  # of learned rules
 _OFFERED = 20
 _ENOUGH = 3  # pages to point on
 _TRIED = 30
@@ -198,6 +199,8 @@ def _read(folder: Path, name: str) -> dict[str, dict[str, list[str]]]:
             while line := file.readline(MAX_LINE):
                 example = msgspec.json.decode(line, type=ExampleLine)
                 found[example.page] = example.values
+                if len(found) > _MOST_PAGES:
+                    raise CollectionError(f"{path} has more than {_MOST_PAGES} pages: two or three are enough.")
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.MsgspecError) as problem:
@@ -259,6 +262,8 @@ def _try_rules(collection: Collection, path: Path, page: TeachPage) -> None:
     try:
         if path.is_symlink() or not path.is_file():
             return
+        if path.stat().st_size > _MOST_BYTES:
+            raise CollectionError(f"{path} has more than {_MOST_BYTES:,} bytes, so it holds no learned rules.")
         page.rules = path.read_text(encoding="utf-8")
         schema = load_schema(path)
     except (LycosaError, OSError, ValueError) as problem:
