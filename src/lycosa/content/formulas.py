@@ -122,6 +122,11 @@ def _write(element: Element, depth: int) -> str:
         if sign in _ACCENTS:
             return f"\\{_ACCENTS[sign]}{{{done[0]}}}"
         return f"{_group(done[0])}{'^' if name == 'mover' else '_'}{_group(done[1])}"
+    return _write_row(name, element, done)
+
+
+def _write_row(name: str, element: Element, done: list[str]) -> str:
+    """What stands beside each other: under a root, in the cells of a matrix, between fences, or by itself."""
     if name == "msqrt":
         return f"\\sqrt{{{' '.join(done)}}}"
     if name == "mtable":

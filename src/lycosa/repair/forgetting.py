@@ -262,6 +262,10 @@ class _Forgetting:
                 found.add(name)
         self.report.files = sorted(found)
         self._remove |= found
+        self._search_side()
+
+    def _search_side(self) -> None:
+        """Count the values of databases of missions that are meant."""
         for name in self._side:
             with contextlib.closing(apsw.Connection(str(self._folder / name), flags=apsw.SQLITE_OPEN_READONLY)) as db:
                 for (table,) in db.execute("SELECT name FROM pragma_table_list WHERE type = 'table'").fetchall():

@@ -199,6 +199,11 @@ def change_settings(request: PageRequest) -> View | Response:
     if asked != "change" or not page.changes:
         page.effects = _foresee(request, mission) if page.changes else [request.translate("Nothing would be changed.")]
         return View("crawl_form.html", page)
+    return _keep_changed(request, mission, sets)
+
+
+def _keep_changed(request: PageRequest, mission: Mission, sets: Sequence[str]) -> Response:
+    """Write a mission that was changed; `sets` are the settings that are named from now on."""
     if process := running_crawl(request.folder):
         raise CollectionError(f"A crawl already runs there (process {process}): stop it, or wait for it to end.")
     named = {split(text.partition("=")[0].strip()) for text in sets}
