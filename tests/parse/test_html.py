@@ -363,6 +363,7 @@ def test_a_minified_page_has_the_words_of_one_with_line_breaks(pieces: str) -> N
 def test_what_is_hidden_is_not_read() -> None:
     """Hidden elements are no text, but for pages that only their script shows; the tree stays what it was."""
     hidden = "<div hidden>a</div><p style='color:red; Display: none'>b</p><iframe>c</iframe><dialog>d</dialog>"
+    hidden += "<template hidden><b>e</b></template><div hidden><template>f</template></div>"
     doc = _read(f"<body><p>seen</p>{hidden}")
     assert doc.tree is not None
     tags = [e.tag for e in doc.tree.iter_elements()]

@@ -89,6 +89,8 @@ _ODD += ", a + :is(a, b, em, font, i, small, span, strong), span + a"
 _BOX_TAGS = frozenset(_BOXES.split(", "))
 #: A page may be hidden until its script runs: what holds one of these is shown in the end.
 _SHOWN_LATER = "h1, main, article"
+#: The body of a page, and what has no text of its own and must keep its name.
+_NEVER_RENAMED = frozenset(("html", "body", "main", "article", "template"))
 
 
 class ParsedPage(Struct):
@@ -374,7 +376,7 @@ def read_text(node: Document | Element) -> str:
     for e in odd:
         outer = e.parent
         if e in unseen:
-            if e.tag not in ("html", "body", "main", "article") and e.select_one(_SHOWN_LATER) is None:
+            if e.tag not in _NEVER_RENAMED and e.select_one(_SHOWN_LATER) is None:
                 names[e] = "script"
         elif e.tag in _INLINE:
             if type(e.previous_sibling) is Element:
