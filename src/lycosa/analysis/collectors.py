@@ -23,6 +23,7 @@ from lycosa.analysis.plan import is_function, load_plugin
 from lycosa.analysis.store import Store
 from lycosa.errors import UsageError
 from lycosa.extract.quarry_loader import describe_error
+from lycosa.output.table import Value
 
 _CONDITION = re.compile(r"\s*(not\s+)?([A-Za-z_][\w-]*)\s*(?:(!=|<=|>=|=|<|>)\s*(.*?))?\s*", re.DOTALL)
 _AND = re.compile(r"\s+and\s+", re.IGNORECASE)
@@ -35,38 +36,41 @@ class Condition(NamedTuple):
     """A condition for a WHERE clause, with the values that are bound in it."""
 
     sql: str
-    values: tuple[object, ...] = ()
+    values: tuple[Value, ...] = ()
 
 
 EVERYTHING = Condition("1")
 
 
-def read_condition(text: str, columns: Mapping[str, str], facets: Iterable[str]) -> Condition:
-    """Parse a user's condition; UsageError says what is wrong with it."""
+def read_condition(text: str, columns: Mapping[str, str], facets: Iterable[str] | None) -> Condition:
+    """Parse a user's condition; UsageError says what is wrong with it. None as facets: there are columns alone."""
     if not text.strip():
         return EVERYTHING
-    parts = [_read_one(part, text, columns, set(facets)) for part in _AND.split(text.strip())]
+    parts = [
+        _read_one(part, text, columns, None if facets is None else {*facets, "change"})
+        for part in _AND.split(text.strip())
+    ]
     return Condition(" AND ".join(part.sql for part in parts), tuple(value for part in parts for value in part.values))
 
 
-def _read_one(part: str, text: str, columns: Mapping[str, str], facets: set[str]) -> Condition:
+def _read_one(part: str, text: str, columns: Mapping[str, str], facets: set[str] | None) -> Condition:
     found = _CONDITION.fullmatch(part)
     if found is None:
         raise UsageError(f"{part!r} in {text!r} is no condition; allowed: FACT, not FACT, FACT = VALUE, FACT >= VALUE.")
     negated, name, sign, value = found[1], found[2].replace("-", "_"), found[3] or "", found[4] or ""
     if name in columns:
         made = _ask_column(f'document."{name}"', columns[name], sign, _unquote(value))
-    elif name == "change":
+    elif facets is not None and name == "change":
         made = _ask_rows("change", "change.what", sign, value)
-    elif name in facets:
+    elif facets is not None and name in facets:
         inner = _ask_rows("facet", "facet.value", sign, value)
         made = Condition(inner.sql.replace("WHERE", "WHERE facet.name = ? AND", 1), (name, *inner.values))
-    elif name.startswith("extra_"):
+    elif facets is not None and name.startswith("extra_"):
         made = _ask_column(f"document.extra ->> '$.{name[6:]}'", "", sign, _unquote(value))
     else:
-        known = [*columns, *facets, "change"]
+        known = sorted({*columns, *(facets or ())})
         near = get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(sorted(known))}"
+        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(known)}"
         raise UsageError(f"There is no fact {name!r} ({hint}).")
     return Condition(f"NOT ({made.sql})", made.values) if negated else Condition(f"({made.sql})", made.values)
 
@@ -86,6 +90,8 @@ def _ask_column(column: str, kind: str, sign: str, value: str) -> Condition:
     number = _read_number(value)
     if number is None:
         raise UsageError(f"{value!r} is not a number; {sign} compares numbers: 12, 0.5, 1MB.")
+    if not kind:  # of JSON: SQLite takes any text for more than every number
+        return Condition(f"typeof({column}) IN ('integer', 'real') AND {column} {sign} ?", (number,))
     return Condition(f"{column} {sign} ?", (number,))
 
 

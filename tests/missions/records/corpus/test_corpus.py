@@ -186,6 +186,35 @@ def test_a_record_says_what_the_text_is(folder: Path, tmp_path: Path) -> None:
     assert bridge["language"] == "en"
 
 
+def test_records_choose_texts(folder: Path, tmp_path: Path) -> None:
+    """Only pages with a record of which a condition holds: numbers are compared, other values are none."""
+    shutil.copytree(folder, tmp_path / "c")
+    (tmp_path / "q.py").write_text(
+        "from lycosa.quarry import Quarry\nfrom lycosa.model import Record\n"
+        "class Q(Quarry):\n    name = 'q'\n    version = '1'\n"
+        "    def extract(self, doc):\n"
+        "        if 'bridge' in doc.url:\n"
+        "            yield Record('judged', {'relevance': 0.9, 'change': 'x'})\n"
+        "        elif 'ebro' in doc.url:\n"
+        "            yield Record('judged', {'relevance': 0.4, 'price': 'dear'})\n"
+    )
+    assert run("extract", "--collection", str(tmp_path / "c"), "--quarry", f"{tmp_path / 'q.py'}:Q").code == 0
+    for condition, names in (
+        ("relevance >= 0.8", {"bridge"}),
+        ("kind = judged and relevance < 0.8", {"ebro"}),
+        ("relevance >= 0.1", {"bridge", "ebro"}),
+        ("price >= 1", set()),
+        ("change = x", {"bridge"}),
+    ):
+        said = export(tmp_path / "c", tmp_path / "c.jsonl", "--select", condition, "--host", "news.test")
+        found = [each["url"] for each in read_lines(tmp_path / "c.jsonl")]
+        assert {name for name in ("bridge", "ebro") for url in found if name in url} == names
+        assert all("bridge" in url or "ebro" in url for url in found)
+        assert "no record chosen" in said
+    wrong = run("export", "corpus", "-c", str(tmp_path / "c"), "--select", "relevence > 1", "-o", "-").output
+    assert "did you mean relevance?" in wrong
+
+
 def test_parquet_has_typed_columns(folder: Path, tmp_path: Path) -> None:
     """Lists of authors, times, numbers of words."""
     export(folder, tmp_path / "c.parquet")

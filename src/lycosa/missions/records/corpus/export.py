@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from lycosa.analysis.collectors import read_condition
 from lycosa.collection.collection import Collection, Page
 from lycosa.content.page_kind import KINDS
 from lycosa.errors import UsageError
@@ -50,6 +51,7 @@ _TYPES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain")
 _RECORDS = """
     SELECT digest, data FROM records
     WHERE current AND json_type(data, '$.text') = 'text' AND digest <> '' ORDER BY records.n, records.id"""
+_FIELDS = "SELECT DISTINCT key FROM records, json_each(data) WHERE current ORDER BY key"
 _decode_page = msgspec.json.Decoder(ReadPage).decode
 
 
@@ -146,6 +148,18 @@ def _read_kinds(text: str) -> frozenset[str]:
     return frozenset(kind for name in names for kind in fnmatch.filter(KINDS, name))
 
 
+def find_contents(collection: Collection, condition: str) -> Iterator[str]:
+    """The digests of contents with a record of which a condition holds, as the analyses read it: FACT >= VALUE."""
+    names = [str(name) for (name,) in collection.rows(_FIELDS) if str(name).isidentifier()]
+    columns = {"kind": "TEXT", "mission": "TEXT"} | {name: "" for name in names if name not in ("kind", "mission")}
+    wanted = read_condition(condition, columns, None)
+    used = [name for name in columns if f'document."{name}"' in wanted.sql]
+    facts = [name if columns[name] else f"data ->> '{name}' AS \"{name}\"" for name in used]
+    source = f"SELECT {', '.join(['digest', *facts])} FROM records WHERE current AND digest <> ''"
+    for (digest,) in collection.rows(f"SELECT digest FROM ({source}) AS document WHERE {wanted.sql}", wanted.values):
+        yield str(digest)
+
+
 class _CorpusReader:
     """Gives the pages of a collection to the workers, and what they read to the scratch; a queue of jobs."""
 
@@ -163,6 +177,7 @@ class _CorpusReader:
         self._figures = figures
         self._languages = _read_languages(options.language)
         self._kinds = _read_kinds(options.kind)
+        self._select = options.select.strip()
         self._pages = self._find_pages(options.host)
         self._asked: dict[int, Page] = {}
         self._n = 0
@@ -171,6 +186,9 @@ class _CorpusReader:
         self._bounds = bounds
         for digest, data in self._collection.rows(_RECORDS):
             self._scratch.add_record(digest, msgspec.json.decode(data))
+        if self._select:
+            for digest in find_contents(self._collection, self._select):
+                self._scratch.choose(digest)
         progress = ProgressLine(sys.stderr, quiet=not sys.stderr.isatty())
         pool = Pool(FORK_SERVER, Setup(quarry=find_name(CorpusPages), settings=bounds), workers=os.cpu_count() or 1)
         try:
@@ -185,6 +203,9 @@ class _CorpusReader:
             if not 200 <= page.status < 300 or page.mime not in _TYPES:
                 continue
             self._figures.pages += 1
+            if self._select and not self._scratch.is_chosen(page.digest):
+                self._scratch.dropped["no record chosen"] += 1
+                continue
             if not self._scratch.is_new(page.digest):
                 self._scratch.dropped["exact duplicate"] += 1
                 continue

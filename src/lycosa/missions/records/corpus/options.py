@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from lycosa.export.definition import Export, Host, Kind
+from lycosa.export.definition import Export, Host, Kind, Select
 from lycosa.model import Use
 
 CorpusForm = Literal["jsonl", "parquet", "markdown", "text"]
@@ -22,6 +22,7 @@ class CorpusOptions(Struct, frozen=True):
     host: Host = ""
     language: Annotated[str, Meta(description="Only texts in these: es,en.", extra={"metavar": "CODES"})] = ""
     kind: Kind = ""  # of page
+    select: Select = ""  # of a record of the page
     least_words: Annotated[
         int | None, Meta(description="Leave out texts of fewer words (default: 50).", extra={"metavar": "N"})
     ] = None

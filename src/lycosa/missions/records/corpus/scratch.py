@@ -70,6 +70,7 @@ _LONG = 5  # words
 _TABLES = """
     PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;
     CREATE TABLE found (digest BLOB PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE chosen (digest BLOB PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE record (digest BLOB PRIMARY KEY, data BLOB) WITHOUT ROWID;
     CREATE TABLE document (
         n INTEGER PRIMARY KEY, site TEXT, language TEXT, month TEXT, words INTEGER, runs BLOB, paragraphs BLOB,
@@ -152,6 +153,14 @@ class Scratch:
             first = msgspec.msgpack.decode(before)
             data = {**first, "text": f"{first['text']}\n{data['text']}"}
         self._db.execute("INSERT OR REPLACE INTO record VALUES (?, ?)", (key, _encode(data)))
+
+    def choose(self, digest: str) -> None:
+        """Note that a content is one of those that are wanted."""
+        self._db.execute("INSERT OR IGNORE INTO chosen VALUES (?)", (bytes.fromhex(digest),))
+
+    def is_chosen(self, digest: str) -> bool:
+        """Whether a content is one of these."""
+        return bool(self._db.execute("SELECT 1 FROM chosen WHERE digest = ?", (bytes.fromhex(digest),)).get)
 
     def is_new(self, digest: str) -> bool:
         """Whether no page with these bytes came before."""
