@@ -7,7 +7,11 @@ from pathlib import Path
 from support.crawl_runs import crawl, rows
 from support.loopback import Reply, Web, html
 
+from lycosa import Collection
+from lycosa.collection.status import format_status, read_status
 from lycosa.config.settings import LimitSettings
+from lycosa.explain.narrative import format_why
+from lycosa.explain.why import explain
 from lycosa.judge.admission.fetch_rules import HostQuota
 from lycosa.judge.admission.traps import Tallies
 
@@ -88,6 +92,26 @@ def test_a_host_without_finds_is_left_when_its_quota_is_spent(web: Web, tmp_path
     assert web.paths() == []
     crawl(web, folder, "http://a.test/", *options, "--set", "limits.host_urls=9")
     assert len(web.paths("a.test")) == 4
+
+
+def test_addresses_far_beyond_a_quota_are_counted_and_not_kept(web: Web, tmp_path: Path) -> None:
+    """So many are kept, of which a find brings more back; the summary, the status and `why` tell of the others."""
+    web["a.test/"] = html(*(f"/{n}" for n in range(1_200)), "/note")
+    for n in range(1_200):
+        web[f"a.test/{n}"] = html(title=str(n))
+    folder = tmp_path / "c"
+    options = (*quarry(tmp_path), "--set", "limits.host_urls=3", "--set", "limits.host_urls_growth=2")
+    told = crawl(web, folder, "http://a.test/", *options)
+    assert rows(folder, "SELECT count(*) FROM urls WHERE reason = 'host-quota'") == [(998,)]
+    assert rows(folder, "SELECT count(*) FROM url WHERE url GLOB '*/1100'") == [(0,)]
+    assert "998 addresses were NOT FETCHED" in told
+    assert "beyond them 201 addresses were only counted (host-quota): once the bound is lifted" in told
+    assert "only counted (host-quota): 201 addresses" in format_status(read_status(folder))
+    with Collection(folder) as collection:
+        told_why = format_why(explain(collection, "http://a.test/1100"))
+    assert "it is not visited (host-quota): 1,000 addresses of a.test are kept" in told_why
+    crawl(web, folder, "http://a.test/", *options, "--set", "limits.host_urls=0", "--recrawl", "--full")
+    assert len(rows(folder, "SELECT 1 FROM url WHERE fetched_at > 0")) == 1_202
 
 
 def test_the_ceiling_ends_it(web: Web, tmp_path: Path) -> None:

@@ -135,6 +135,7 @@ class Status(Struct):
     requisites: int = 0  # kept beside the pages, to show them
     sitemaps: int = 0  # kept beside the pages
     told: list[str] = []  # what the missions say of how it stands
+    unkept: dict[str, int] = {}  # addresses that were counted and not kept, by reason
     killed: int = 0  # process id of the last crawl, if it was broken off (kill -9, loss of power); 0: it was not
 
 
@@ -151,6 +152,9 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         ((hosts,),) = _rows(connection, "SELECT count(*) FROM host")
         ((waiting,),) = _rows(connection, "SELECT count(*) FROM (SELECT DISTINCT host FROM url WHERE state = 0)")
         ((files, archived),) = _rows(connection, "SELECT count(*), total(size) FROM warc")
+        unkept: dict[str, int] = dict(
+            _rows(connection, "SELECT key, count FROM figure WHERE name = 'unkept' AND count > 0 ORDER BY key")
+        )
         last_run = _last_run(connection)
         extracted = _extracted(connection)
         cycles = list_cycles(connection)
@@ -181,6 +185,7 @@ def read_status(folder: str | os.PathLike[str]) -> Status:
         cycles=cycles,
         requisites=int(requisites),
         sitemaps=int(sitemaps),
+        unkept=unkept,
         killed=killed,
     )
 
@@ -222,6 +227,8 @@ def format_status(status: Status) -> str:
         lines.append(f"  beside pages, to list them: {counted(status.sitemaps, 'sitemap')}")
     if status.requisites:
         lines.append(f"  beside pages, to show them: {counted(status.requisites, 'requisite')}")
+    for reason, count in status.unkept.items():
+        lines.append(f"  only counted ({reason}): {counted(count, 'address')} beyond those that are kept")
     if status.near:
         pages = f"{status.near.pages:,} of {status.near.compared:,} pages say what another says"
         lines.append(f"  near-duplicates: {pages}, in {counted(status.near.clusters, 'cluster')}")

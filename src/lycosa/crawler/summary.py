@@ -111,6 +111,7 @@ class CrawlReport(Struct):
     machines: list[MachineStatus] = []  # of a shared crawl, what each of them did in its run
     requisites: dict[str, int] = {}  # what the pages of the collection need to be shown, by type; the most frequent
     sitemaps: int = 0  # of the collection; they are no pages
+    unkept: dict[str, int] = {}  # addresses that bounds refused and that were only counted
     told: dict[str, tuple[int, str]] = {}  # what bounds may have lost, by reason: how many URLs, and one of them
 
     def add_extraction(self, lines: list[str], *, ended_by: str) -> None:
@@ -174,6 +175,7 @@ def make_report(
         told=summary.told,
         requisites=summary.requisites,
         sitemaps=summary.sitemaps,
+        unkept=summary.unkept,
         round=row.round,
         visited=stored,
         found=found,
@@ -311,6 +313,9 @@ def _advice_lines(report: CrawlReport) -> list[str]:
         why, remedy = _BOUNDS[reason]
         what = f"{counted(count, 'address', 'was')} NOT FETCHED, as {why}; what lies behind is unknown"
         lines.append(f"  {what}: {remedy} fetches them (for example {example})")
+    for reason, count in report.unkept.items():
+        what = f"beyond them {counted(count, 'address', 'was')} only counted ({reason})"
+        lines.append(f"  {what}: once the bound is lifted, --recrawl --full finds them")
     return lines
 
 

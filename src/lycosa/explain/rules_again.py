@@ -20,7 +20,7 @@ from lycosa.extract.quarry_loader import load_quarry
 from lycosa.fetch.robots import Robots, robots_from_answer
 from lycosa.frontier.contract import BARRED
 from lycosa.frontier.partitions import host_key
-from lycosa.judge.admission.fetch_rules import PAGE_LIMIT, FetchRules
+from lycosa.judge.admission.fetch_rules import PAGE_LIMIT, FetchRules, HostQuota
 from lycosa.judge.admission.rules import Rules
 from lycosa.judge.admission.traps import OK, Tallies
 from lycosa.judge.priority.policy_factory import is_steered, make_policy, make_relevance
@@ -249,6 +249,8 @@ class RulesAgain:
             self._excuse_counted(rulings, finding)
         if finding.reason in BARRED:
             rulings.append(self._ask_nofollow_rule(finding.reason))
+        elif finding.state is None and self._mission.limits.host_urls:
+            rulings += self._ask_host_quota()
         elif finding.reason == "trap:sitemaps":
             rulings.append(Ruling(finding.reason, False, explain(finding.reason).meaning))
         rulings += self._ask_fetch_rules(url, finding)
@@ -265,6 +267,11 @@ class RulesAgain:
             "internal-link": ("fetch.follow", fetch.follow, "external"),
         }[reason]
         return Ruling(reason, value != barring, f'{explain(reason).meaning}; {name} = "{value}"')
+
+    def _ask_host_quota(self) -> list[Ruling]:
+        """Whether an address that was never seen would be kept: its host may list far more than its quota."""
+        verdict = HostQuota(self._mission.limits, Tallies(self._tallies)).judge_new(self._host.host)
+        return [] if verdict.ok else [Ruling(verdict.reason, False, verdict.detail)]
 
     def _excuse_counted(self, rulings: list[Ruling], finding: Discovered) -> None:
         """Let an address pass the bounds that count: they were asked when it was found, before others were counted."""

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from lycosa.frontier.consequences import HELD, ChangeCounts, types_of
 from lycosa.frontier.contract import BARRED, FORGOTTEN, REOPENED_BY_SEEDS, statuses_of
-from lycosa.model import NO_PAGES, REQUISITE, Batch, Discovery, LastmodHint, Outcome, State, UnstoredPage
+from lycosa.model import NO_PAGES, REQUISITE, UNKEPT, Batch, Discovery, LastmodHint, Outcome, State, UnstoredPage
 
 #: The visit brought an answer that says something of the page.
 ANSWERED = (*HELD, State.DUPLICATE, State.MOVED, State.MOVED_FOR_GOOD, State.GONE)
@@ -265,6 +265,12 @@ class BatchDecisions(ABC):
             self.copies += state == State.DUPLICATE
             self.stored += state != State.DUPLICATE
         return state
+
+    def _count_unkept(self, trap_counts: Mapping[tuple[str, str], int]) -> None:
+        """Sum up the addresses that were counted and not kept, by reason: tallies are per host."""
+        for (_, key), count in trap_counts.items():
+            if key.startswith(UNKEPT):
+                self._counts.figure("unkept", key.removeprefix(UNKEPT), count)
 
     def _count_unstored(self, unstored: UnstoredPage) -> None:
         """Count a page that was read and not stored; nothing else keeps its type and size."""

@@ -72,6 +72,7 @@ class Summary(Struct):
     statuses: dict[str, int]  # answers of the round by HTTP status
     requisites: dict[str, int] = {}  # what pages need to be shown, by MIME type
     sitemaps: int = 0  # stored
+    unkept: dict[str, int] = {}  # addresses that were counted and not kept, by reason
     told: dict[str, tuple[int, str]] = {}  # by the reasons asked for that there are: how many URLs, and one of them
 
 

@@ -149,6 +149,7 @@ class StoredFigures(ABC):
             told=told,
             types=best(figures, "type"),
             requisites=best(figures, REQUISITE),
+            unkept=best(figures, "unkept"),
             sitemaps=self._sum("figure", "name = ?", SITEMAP),
             hosts=best(hosts),
             statuses=best(figures, statuses_of(self._round)),

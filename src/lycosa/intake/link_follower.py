@@ -65,6 +65,7 @@ class LinkFollower:
         self._host_rules = HostRules(mission)
         self._logs_in = any(rule.login_url for rule in mission.hosts.values())
         self._nofollow = NofollowRules(mission.fetch, quota)
+        self._quota = quota
         self._barred = Seen(_MEMORY)  # links not followed that the frontier was told of
         self._seen = Seen()
         self._shown = Seen()  # requisites that the frontier was told of
@@ -178,9 +179,15 @@ class LinkFollower:
             return verdict.ok
         context, link_score, policy_data = "", 0.0, b""
         if verdict.ok:
-            self._room -= 1
             context = doc.context(index, self._mission.keep.context_chars)
             link_score, policy_data = self._score(link, doc, url=url, host=host, context=context)
+            if (
+                news
+                and self._quota is not None
+                and not self._has_place(url, link, source=target.url, host=host, score=link_score)
+            ):
+                return False
+            self._room -= 1
             address.score, address.text = link_score, link.text
             if news and self._link_scoring is not None:
                 self._link_scoring.record_new(link_score, host)
@@ -204,6 +211,17 @@ class LinkFollower:
             )
         )
         return verdict.ok
+
+    def _has_place(self, url: str, link: Link, *, source: str, host: str, score: float) -> bool:
+        """Whether an address is kept that nobody knew; beyond the quota of its host it is counted only."""
+        assert self._quota is not None
+        verdict = self._quota.admit(link, host, score=score)
+        if verdict.ok or self._known.recall(url) is not None:
+            return True
+        self._quota.count_unkept(host)
+        if self._crawl_log.deep:
+            self._crawl_log.refusal(url, verdict, source=source, link=link)
+        return False
 
     def _judge_link(self, url: str, link: Link, target: Target, *, host: str, depth: int) -> Verdict:
         if self._logs_in and (rule := self._host_rules.find(host)) and rule.login_url and is_log_out(url, link.text):

@@ -231,6 +231,7 @@ class PostgresBatch(BatchDecisions):
         """Count the URLs that were found, in the transaction that adds them: one is not known without the other."""
         tallies = sorted((part_of(h), host_key(h), key, count) for (h, key), count in trap_counts.items())
         if tallies:
+            self._count_unkept(trap_counts)
             self._connection.send(_TALLY, _columns(tallies))
 
     def _has_barred(self) -> bool:

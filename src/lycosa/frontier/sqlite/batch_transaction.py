@@ -112,6 +112,7 @@ class BatchTransaction(BatchDecisions):
             rows = ((row.origin, row.fetched_at, row.status, row.body) for row in batch.robots)
             db.executemany("INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?)", rows)
         if batch.trap_counts:
+            self._count_unkept(batch.trap_counts)
             db.executemany(
                 _TALLY, sorted((host_key(host), key, count) for (host, key), count in batch.trap_counts.items())
             )

@@ -83,7 +83,7 @@ def recount(db: apsw.Connection, *, base: int) -> None:
     _grow(db, types_of(""), _TYPES.format(kept, IS_PAGE))
     for via in NO_PAGES:
         _grow(db, types_of(via), _TYPES.format(kept, f"via = '{via}'"))
-    for name in ("read", "read bytes"):
+    for name in ("read", "read bytes", "unkept"):
         _grow(db, name, f"SELECT key, count FROM other.figure WHERE name = '{name}'")
     _replace(db, "pages", f"SELECT '', count(*) FROM url WHERE {_OWNS}")
     db.execute("UPDATE host SET pages = 0")

@@ -9,7 +9,9 @@ Yield quota: how many addresses of a host are fetched, which grows with the quar
 without quarry is left when its quota of addresses is spent; each find lets the quota grow, and addresses that it had
 refused come back. What a document cannot do without (links of the quarry's trusted kinds) is never refused. The counts
 are tallies of the host, written with each commit; a host belongs to one worker, so they are exact over restarts and
-with any number of workers, but for requests that are under way when the quota is reached.
+with any number of workers, but for requests that are under way when the quota is reached. Of a host that lists far more
+addresses than its quota lets pass, those beyond `KEPT_EACH` for each that may be fetched are counted and not kept: a
+round that reads every page anew (--full), with a larger quota, finds them again.
 
 Storage rules: whether a page that was read is stored, by its media type and by whether the quarry recognises it. A page
 that is not stored has served when its links are followed.
@@ -30,10 +32,13 @@ from lycosa.config.settings import FetchSettings, LimitSettings, Mission
 from lycosa.errors import UsageError
 from lycosa.judge.admission.rules import Patterns, Rules
 from lycosa.judge.admission.traps import OK, Tallies
-from lycosa.model import REQUISITE, Link, Outcome, State, Target, Verdict
+from lycosa.model import REQUISITE, UNKEPT, Link, Outcome, State, Target, Verdict
 
 TRIED, FOUND = "quota:tried", "quota:found"
 REASON = "host-quota"
+HELD, NOT_HELD = "held:" + REASON, UNKEPT + REASON
+#: Addresses of a host that are kept for each that may be fetched, and the least; twice as many that promise quarry.
+KEPT_EACH, KEPT_LEAST = 10, 1_000
 #: A link that stays on its host, where only those that leave it are followed.
 INTERNAL = Verdict(False, "internal-link", 'fetch.follow = "external", and the link stays on its host')
 #: Kinds of links that are no choice of their page.
@@ -63,6 +68,19 @@ class HostQuota:
             return OK
         tried, found = self._tallies.count(host, TRIED), self._tallies.count(host, FOUND)
         return Verdict(False, REASON, f"{tried} addresses of {host} were fetched; {found} finds allow no more")
+
+    def judge_new(self, host: str, *, promising: bool = False) -> Verdict:
+        """Whether one more address that was found is kept; `promising`: the quarry gave its link a score."""
+        most = max(KEPT_LEAST, KEPT_EACH * self.allowance(host)) * (1 + promising)
+        if self._tallies.count(host, HELD) < most:
+            return OK
+        others = self._tallies.count(host, NOT_HELD)
+        detail = f"{most:,} addresses of {host} are kept, many more than its quota lets pass; {others:,} were counted"
+        return Verdict(False, REASON, detail)
+
+    def hold_one(self, host: str, *, kept: bool) -> None:
+        """Count an address that was found."""
+        self._tallies.add(host, HELD if kept else NOT_HELD)
 
     def try_one(self, host: str) -> None:
         """Count an address that was fetched, with whatever result."""
@@ -97,6 +115,20 @@ class YieldQuota:
         if found:
             self._quota.find_one(target.host)
             self._grown.add(target.host)
+
+    def admit(self, link: Link, host: str, *, score: float) -> Verdict:
+        """Whether the address of a link, which nobody knew, is kept; counts those that are."""
+        if self._quota is None or link.kind in self._free:
+            return OK
+        verdict = self._quota.judge_new(host, promising=score > 0)
+        if verdict.ok:
+            self._quota.hold_one(host, kept=True)
+        return verdict
+
+    def count_unkept(self, host: str) -> None:
+        """Count an address that is not kept."""
+        if self._quota is not None:
+            self._quota.hold_one(host, kept=False)
 
     def drain_grown(self) -> list[tuple[str, int]]:
         """Hosts whose quota has grown since the last call, and how many more of their addresses may be fetched."""
