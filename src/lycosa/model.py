@@ -284,6 +284,7 @@ class Outcome(Struct, gc=False):
     unstored: UnstoredPage | None = None  # of a page that was read and not stored
     via: str = ""  # the kind of the link for which it was visited
     wishes: PageWishes | None = None  # None: nothing is said of its use, nor was before
+    score_change: float = 0.0  # of the address, by what its document turned out to be
 
 
 class HostRow(Struct, gc=False):

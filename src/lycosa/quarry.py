@@ -93,9 +93,15 @@ class Quarry:
         """The parts that `score` is made of, by name, for `lycosa why`; a policy that learns tells them as of now."""
         return {}
 
+<<<<<<< HEAD
     def is_exhausted(self, curve: Sequence[tuple[int, int]]) -> bool:
         """Whether to end a crawl of which so many pages brought so many finds: both sums, again and again, from 0."""
         return False
+=======
+    def score_change(self, doc: Doc) -> float:
+        """By how much the score of an address changes now that its document is there; 0: it was what it promised."""
+        return 0.0
+>>>>>>> 56c86ca5 (Let an address that promised XML and is none lose half a point itself, as the original's score has it)
 
     def extract(self, doc: Doc) -> Iterable[Record]:
         """What is kept of this document as data; a generator may return why there is nothing, which is counted."""
@@ -202,6 +208,10 @@ class QuarryUnion(Quarry):
             for part, found in self._ask("explain", doc.url, link, doc)
             for name, value in found.items()
         }
+
+    def score_change(self, doc: Doc) -> float:
+        """That of the one whom it pleases most: a document is worth what it is worth to somebody."""
+        return max((float(change) for _, change in self._ask("score_change", doc.url, doc)), default=0.0)
 
 
 def parts_of(quarry: Quarry) -> tuple[Quarry, ...]:

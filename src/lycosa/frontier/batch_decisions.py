@@ -242,6 +242,8 @@ class BatchDecisions(ABC):
                 self._count_unstored(outcome.unstored)
             self._count_event(outcome, old, state)
             self._put_outcome(outcome, state, reason)
+            if outcome.score_change:
+                self._change_score(outcome.row, outcome.score_change)
             digest = outcome.page.digest if outcome.page is not None else old.digest
             before[outcome.row] = PageBefore(state, reason, old.via, old.was, digest)
 
@@ -388,6 +390,10 @@ class BatchDecisions(ABC):
     @abstractmethod
     def _put_outcome(self, outcome: Outcome, state: int, reason: str) -> None:
         """Write an outcome, or gather it with others."""
+
+    @abstractmethod
+    def _change_score(self, n: int, change: float) -> None:
+        """Add to the score of a row."""
 
     @abstractmethod
     def _find_events(self, rows: Collection[int]) -> list[str]:

@@ -166,6 +166,7 @@ class AnswerIntake:
     ) -> None:
         """`follows_again`: also the links of pages that have not changed, as other ones of them are wanted now."""
         self._follows_again = follows_again
+        self._corrects = guarded_quarry is not None and guarded_quarry.corrects and mission.order == "best"
         self._mission = mission
         self._rules = rules
         self._revisits = revisits
@@ -406,6 +407,8 @@ class AnswerIntake:
             self.links.resolver.intern(target.url).score = FETCHED
         if self._link_scoring is not None:
             self._link_scoring.begin_answer(target, doc, kind=kind if self._guarded_quarry is not None else "")
+        if self._corrects and self._guarded_quarry is not None and not target.round:
+            outcome.score_change = self._guarded_quarry.score_change(doc)
         known = len(self.batch.discoveries)
         rows = self.links.follow_page(doc, answer)
         self._follow_requisites(doc, target)

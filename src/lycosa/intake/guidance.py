@@ -55,6 +55,7 @@ class GuardedQuarry:
         self.reads_pdf = bool(quarry.reads_pdf)
         self.scores = overrides(quarry, "score")
         self.weighs = overrides(quarry, "relevance")
+        self.corrects = overrides(quarry, "score_change")
         self._folder = folder if overrides(quarry, "look_in") else None
         self._looked_at = -_LOOK_S
         self.chooses_links = overrides(quarry, "chosen_links")
@@ -110,6 +111,11 @@ class GuardedQuarry:
         """How promising a link is, -1 to 2: what a mission adds up may go beyond what it says of one fact."""
         score = self._ask("score", doc.url, lambda: float(self.quarry.score(link, doc)), 0.0)
         return min(2.0, max(-1.0, score)) if score == score else 0.0  # NaN is not itself
+
+    def score_change(self, doc: Doc) -> float:
+        """By how much an address is worth more or less now that its document is there, -1 to 1."""
+        change = self._ask("score_change", doc.url, lambda: float(self.quarry.score_change(doc)), 0.0)
+        return min(1.0, max(-1.0, change)) if change == change else 0.0
 
     def score_seed(self, url: str) -> float:
         """What the address of a seed promises beside that somebody thought of it."""

@@ -11,6 +11,8 @@ from typing import Any
 from support.crawl_runs import crawl, rows
 from support.loopback import Reply, Web, html
 
+from lycosa import Collection
+from lycosa.explain.why import explain
 from lycosa.missions.xml.quarry import Xml, guess, has_suffix
 from lycosa.model import Link
 from lycosa.parse import Doc, read
@@ -82,6 +84,26 @@ def test_a_better_link_raises_what_waits_without_a_policy(web: Web, tmp_path: Pa
     crawl(web, tmp_path / "s", *words, "http://a.test/s.xsd", "--set", "policy.name=quarry", "--limit", "1", code=5)
     found = rows(tmp_path / "s", "SELECT url, score FROM urls WHERE seed ORDER BY url")
     assert found == [("http://a.test/", 1.0), ("http://a.test/s.xsd", 1.5)]
+
+
+def test_what_promised_xml_and_is_none_is_worth_less(web: Web, tmp_path: Path) -> None:
+    """The address itself, once, when it was fetched."""
+    web["a.test/"] = html("/false.xsd", "/true.xsd")
+    web["a.test/false.xsd"] = html(title="no")
+    web["a.test/true.xsd"] = Reply(SCHEMA, headers={"Content-Type": "text/xml"})
+    words = ("xml", "http://a.test/", "--scope", "host", "--set", "policy.name=quarry", "--set", "keep.what=everything")
+    sql = "SELECT url, score FROM urls WHERE url GLOB '*e.xsd' ORDER BY url"
+    for name, *more in (
+        ("c",),
+        ("c", "--recrawl"),
+        ("d", "--set", "keep.what=recognised"),
+        ("d", "--set", "keep.what=recognised", "--recrawl"),
+    ):
+        crawl(web, tmp_path / name, *words, *more)
+        assert rows(tmp_path / name, sql) == [("http://a.test/false.xsd", 0.0), ("http://a.test/true.xsd", 0.5)]
+    with Collection(tmp_path / "c") as collection:
+        score = explain(collection, "http://a.test/false.xsd").score
+    assert score is not None and score.parts["what it turned out to be"] == -0.5
 
 
 def test_an_archive_is_quarry_for_what_it_holds() -> None:

@@ -369,6 +369,10 @@ class PostgresBatch(BatchDecisions):
         n = outcome.row
         self._outcomes[n] = _outcome_row(outcome, state, reason, self._round, self._outcomes.get(n))
 
+    def _change_score(self, n: int, change: float) -> None:
+        sql = "UPDATE url SET score = score + %s WHERE part = %s AND n = %s"
+        self._connection.send(sql, (change, part_of_row(n), n))
+
     def _find_events(self, rows: Collection[int]) -> list[str]:
         keys = _columns([(part_of_row(n), n) for n in rows])
         return [event for (event,) in self._connection.rows(_EVENTS, (*keys, self._round))]

@@ -293,6 +293,9 @@ class BatchTransaction(BatchDecisions):
             validators = outcome.validators or (page.etag, page.last_modified)
             self._page_rows.append((*row, *learned, *validators, page.digest, outcome.row))
 
+    def _change_score(self, n: int, change: float) -> None:
+        self._db.execute("UPDATE url SET score = score + ? WHERE n = ?", (change, n))
+
     def _find_events(self, rows: Collection[int]) -> list[str]:
         found = self._db.execute(_EVENTS, (self._round, apsw.carray(array("q", rows))))
         return [event for (event,) in found]

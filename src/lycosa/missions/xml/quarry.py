@@ -155,6 +155,10 @@ class Xml(Quarry):
             "found where XML was promised": MISLEADING if not quarry and has_suffix(doc.url) else 0.0,
         }
 
+    def score_change(self, doc: Doc) -> float:
+        """An address whose suffix promised XML, which it is not, is worth less."""
+        return MISLEADING if has_suffix(doc.url) and not inspect(doc).is_quarry else 0.0
+
     def links_of_error(self, doc: Doc, status: int) -> Iterable[Link]:
         """Where a schema that is missing at its address may be: guesses, and marked as such."""
         if status in _MISSING:
