@@ -55,6 +55,8 @@ REQUISITE = "requisite"
 SITEMAP = "sitemap"
 #: What the links of these kinds lead to is kept and found by its URL, and is no page: lists of pages, and requisites.
 NO_PAGES = (SITEMAP, REQUISITE)
+#: The key of the tally that holds for how many seconds a host asked us last to stay away, where we did not obey.
+ASKED_PAUSE = "asked:pause"
 #: How the keys of tallies begin that count addresses which are kept nowhere; the reason follows.
 UNKEPT = "unkept:"
 #: The score of a requisite: after all pages of its host that are worth it (see `TargetLoader`).

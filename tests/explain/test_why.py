@@ -372,3 +372,10 @@ def wait_for(folder: Path, url: str) -> Why:
             if story.fate is not None:
                 return story
     raise AssertionError(f"{url} was never found")
+
+
+def test_how_long_a_host_asks_to_be_left_alone(stopped: Collection) -> None:
+    """Also where that is longer than the mission waits."""
+    asked = "it asked to be left alone for 300 s (Retry-After), and was for 0 s: a higher fetch.retry_after_max_s obeys"
+    assert asked in format_why(stopped.why("http://a.test/busy"))
+    assert "Retry-After" not in format_why(stopped.why("http://b.test/"))

@@ -236,6 +236,9 @@ def _host_lines(host: Host, now: float) -> list[str]:
     pace += f"; {counted(host.errors, 'failure')} of the host in a row" if host.errors else ""
     pace += f"; not before {_time(host.next_at)}" if host.next_at > now else ""
     facts.append(pace)
+    if host.asked_s:
+        asked = f"it asked to be left alone for {host.asked_s:,.0f} s (Retry-After), and was for {host.obeyed_s:g} s"
+        facts.append(f"{asked}: a higher fetch.retry_after_max_s obeys")
     if host.robots_at:
         facts.append(f"its robots.txt was fetched at {_time(host.robots_at)} (HTTP {host.robots_status or 'none'})")
     return facts

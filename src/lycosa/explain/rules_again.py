@@ -115,7 +115,8 @@ def explain_score(collection: Collection, mission: Mission, row: dict[str, Any],
             return Score(value, order, f"{rule}; its parts are not known: {error}", {})
     link_and_doc = _find_link(collection, mission, row, quarry) if quarry is not None else None
     parts = dict(quarry.explain(*link_and_doc)) if quarry is not None and link_and_doc else {}
-    if parts and row["fetched_at"] and abs(change := value - sum(parts.values())) > 0.001:
+    corrects = quarry is not None and bool(parts) and row["fetched_at"] and overrides(quarry, "score_change")
+    if corrects and abs(change := value - sum(parts.values())) > 0.001:
         parts["what it turned out to be"] = change
     return Score(value, order, rule, parts)
 

@@ -31,7 +31,7 @@ from lycosa.explain.rules_again import (
 from lycosa.extract.quarry_loader import load_quarry
 from lycosa.frontier.partitions import host_key
 from lycosa.frontier.sqlite import schema
-from lycosa.model import STATE_NAMES, State
+from lycosa.model import ASKED_PAUSE, STATE_NAMES, State
 from lycosa.quarry import Quarry, overrides
 from lycosa.text import Term
 from lycosa.wishes.collected import CollectedWishes
@@ -166,6 +166,8 @@ class Host(Struct):
     next_at: float = 0.0  # not before this time
     robots_at: float = 0.0  # when its robots.txt was fetched
     robots_status: int = 0
+    asked_s: float = 0.0  # for which it asked us last to stay away (Retry-After), where we did not obey
+    obeyed_s: float = 0.0  # in their place
 
 
 class Links(Struct):
@@ -412,6 +414,10 @@ class _Explainer:
         if row:
             host.pages, host.errors, host.back_off_s, host.next_at = row
             host.pending = self._count(_PENDING, host_key(name))
+            host.asked_s = (
+                self._value("SELECT count FROM tally WHERE host = ? AND key = ?", host_key(name), ASKED_PAUSE) or 0
+            )
+            host.obeyed_s = self._collection.mission.fetch.retry_after_max_s
         return host
 
     def _near(self, url: str) -> list[Hop]:

@@ -37,11 +37,11 @@ from lycosa.intake.revisits import RequestConditions, Revisits
 from lycosa.intake.wish_reader import WishReader
 from lycosa.judge.admission.fetch_rules import make_yield_quota
 from lycosa.judge.admission.rules import Rules
-from lycosa.model import NO_PAGES, REQUISITE, Answer, Link, Outcome, RobotsRow, State, Target
+from lycosa.model import ASKED_PAUSE, NO_PAGES, REQUISITE, Answer, Link, Outcome, RobotsRow, State, Target
 from lycosa.parse import Doc, read, requisites, walls
 from lycosa.parse.script_shell import is_script_shell
 from lycosa.politeness.crawl_log import CrawlLog
-from lycosa.politeness.disposition import Disposition, disposition_of, requested_pause, try_again
+from lycosa.politeness.disposition import Disposition, asked_pause, disposition_of, requested_pause, try_again
 from lycosa.politeness.robots_cache import RobotsUse
 from lycosa.politeness.shared_state import Cell, SharedState
 from lycosa.reasons import is_challenge
@@ -233,6 +233,15 @@ class AnswerIntake:
         is_guess = row.origin.endswith(_SITEMAP)  # it is fetched as itself: only that it was asked for is kept
         self.batch.remember_robots(replace(row, body=b"") if is_guess else row)
 
+    def _note_pause(self, answer: Answer) -> None:
+        """Note for how long an answer asks us to stay away, where that is longer than we do."""
+        wait_s, most, host = int(asked_pause(answer) or 0), self._mission.fetch.retry_after_max_s, answer.target.host
+        if wait_s <= most:
+            return
+        tallies = self._rules.tallies
+        tallies.add(host, ASKED_PAUSE, times=wait_s - tallies.count(host, ASKED_PAUSE))
+        self.crawl_log.debug("pause", f"{answer.target.url} asks for {wait_s} s; fetch.retry_after_max_s = {most:g}")
+
     def process(self, answer: Answer, rendered: RenderResult | None = None) -> Outcome | None:
         """Add the outcome of one answer to the batch and return it; None when the page is to be rendered first."""
         disposition = disposition_of(answer, self._mission.fetch)
@@ -256,6 +265,8 @@ class AnswerIntake:
             retries=disposition.retries or target.retries,
             via=target.via,
         )
+        if "retry-after" in answer.headers and disposition.state in (State.WAITING, State.FAILED):
+            self._note_pause(answer)
         mime = ""
         if target.via == REQUISITE and disposition.state == State.FETCHED:
             mime = self._process_requisite(answer, outcome)

@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from lycosa.config.settings import FetchSettings
-from lycosa.fetch.headers import parse_retry_after
+from lycosa.fetch.headers import MAX_WAIT_S, parse_retry_after
 from lycosa.model import Answer, Outcome, State
 
 _MOVED = {301: State.MOVED_FOR_GOOD, 308: State.MOVED_FOR_GOOD, 302: State.MOVED, 303: State.MOVED, 307: State.MOVED}
@@ -59,11 +59,17 @@ def disposition_of(answer: Answer, fetch: FetchSettings) -> Disposition:
 
 def requested_pause(answer: Answer, fetch: FetchSettings) -> float | None:
     """For how many seconds an answer asks us to stay away, within bounds; None: it does not."""
+    wait_s = asked_pause(answer)
+    return None if wait_s is None else min(wait_s, fetch.retry_after_max_s)
+
+
+def asked_pause(answer: Answer) -> float | None:
+    """For how many seconds an answer asks us to stay away, however many; None: it does not."""
     if "retry-after" not in answer.headers:
         return None
     ended = answer.began + answer.took_s
     wait_s = parse_retry_after(answer.headers["retry-after"], ended, date=answer.headers.get("date", ""))
-    return None if wait_s is None else min(wait_s, fetch.retry_after_max_s)
+    return None if wait_s is None else min(wait_s, MAX_WAIT_S)
 
 
 def _is_whole(content_range: str) -> bool:
