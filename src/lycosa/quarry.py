@@ -93,15 +93,13 @@ class Quarry:
         """The parts that `score` is made of, by name, for `lycosa why`; a policy that learns tells them as of now."""
         return {}
 
-<<<<<<< HEAD
     def is_exhausted(self, curve: Sequence[tuple[int, int]]) -> bool:
         """Whether to end a crawl of which so many pages brought so many finds: both sums, again and again, from 0."""
         return False
-=======
+
     def score_change(self, doc: Doc) -> float:
         """By how much the score of an address changes now that its document is there; 0: it was what it promised."""
         return 0.0
->>>>>>> 56c86ca5 (Let an address that promised XML and is none lose half a point itself, as the original's score has it)
 
     def extract(self, doc: Doc) -> Iterable[Record]:
         """What is kept of this document as data; a generator may return why there is nothing, which is counted."""
