@@ -209,6 +209,14 @@ def test_nothing_can_be_started_or_written_without_leave(agent: Callable[..., Ag
     assert {path: path.stat().st_size for path in folder.rglob("crawl.db")} == before
 
 
+def test_a_leave_of_any_host_means_none_of_this_network() -> None:
+    """Addresses and local names are to be named themselves."""
+    wide = CrawlLeave(("*", "10.0.0.7", "*.lan"), 4)
+    assert wide.has("www.example.org") and wide.has("10.0.0.7") and wide.has("nas.lan")
+    for host in ("127.0.0.1", "169.254.169.254", "::1", "localhost", "intranet", "printer.local", "10.0.0.8"):
+        assert not wide.has(host), host
+
+
 def test_crawls_stay_within_the_leave(agent: Callable[..., Agent], tmp_path: Path) -> None:
     """On the hosts that the user named, up to the limit, into a new collection; only these can be stopped."""
     web = Web()

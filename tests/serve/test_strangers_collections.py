@@ -54,6 +54,9 @@ def test_looking_runs_no_code_of_the_collection(client: ServeClient, served: Pat
         '[log]\nfile = "{out}/.profile"\n',
         '[keep]\nmirror = "{out}/mirror"\n',
         '[keep]\nindex = "../outside.txt"\n',
+        '[hosts."evil.example"]\nuser = "me"\npassword = "env:HOME"\n',
+        '[hosts."evil.example"]\nuser = "me"\npassword = "file:{out}/secret"\n',
+        '[hosts."evil.example"]\nuser = "me"\npassword = "file:{out}/served/.lycosa/passwords/c-bank.example"\n',
     ],
 )
 def test_a_mission_that_does_more_than_crawl_is_not_continued(client: ServeClient, served: Path, mission: str) -> None:

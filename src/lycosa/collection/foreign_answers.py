@@ -244,6 +244,7 @@ class ForeignAnswers:
     def _read_httrack(self, path: Path) -> Iterator[ForeignAnswer]:
         """The cache of an HTTrack mirror: pages as they were received, with their headers; the rest from its tree."""
         unread = 0
+        room = max(_HELD_BYTES, os.path.getsize(path / _HTTRACK) * ImportLimits().growth)
         try:
             cache = zipfile.ZipFile(path / _HTTRACK)
         except BAD_ZIP as error:
@@ -253,9 +254,13 @@ class ForeignAnswers:
             for info in cache.infolist():
                 try:
                     answer = _read_httrack_entry(cache, info, path)
-                except BAD_ZIP:
+                except (*BAD_ZIP, struct.error):
                     answer = None
                 unread += answer is None
+                room -= len(answer.body) if answer is not None else 0
+                if room < 0:
+                    self._note(str(path), f"its cache grows more than {ImportLimits().growth}-fold")
+                    return
                 if answer is not None:
                     yield answer
         if unread:

@@ -76,7 +76,13 @@ class Continuations:
     def _keep(self, answer: Answer) -> None:
         fields = answer.headers
         total, validator = fields.get("content-length", ""), _validator_of(fields)
-        if answer.size < _LEAST or not validator or not total.isdecimal() or fields.get("accept-ranges") == "none":
+        if (
+            answer.size < _LEAST
+            or not validator
+            or not total.isdecimal()
+            or len(total) > 15
+            or fields.get("accept-ranges") == "none"
+        ):
             return
         if not answer.size < int(total) <= self._most:
             return

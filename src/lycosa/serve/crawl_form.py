@@ -34,7 +34,10 @@ from lycosa.serve.translations import Translator, mark
 
 
 def refuse_risky_mission(folder: Path, *, below: Path) -> None:
-    """Refuse the mission of a collection that runs code, or writes a file that is not `below` the served folder."""
+    """Refuse the mission of a collection that runs code, or writes a file that is not `below` the served folder.
+
+    It may be a stranger's, so it also takes no secret of this machine along: no file, and no variable but ours.
+    """
     file = find_own(folder)
     if file is None:
         return
@@ -51,10 +54,36 @@ def refuse_risky_mission(folder: Path, *, below: Path) -> None:
                 f"The mission of this collection writes {path[:200]} ({setting}), which is not below the served folder:"
                 " continue it with lycosa crawl --collection."
             )
+    secrets = [("fetch.cookie_file", mission.fetch.cookie_file)] if mission.fetch.cookie_file else []
+    for host, rule in mission.hosts.items():
+        if not _is_of_page(rule.password, host, below):
+            secrets.append((f"hosts.{host}.password", rule.password))
+    if secrets:
+        setting, named = secrets[0]
+        raise UsageError(
+            f"The mission of this collection takes {named[:200]} along ({setting[:200]}); from the page, allowed: a"
+            " password that was typed into it, or a variable that begins with LYCOSA_: continue it with lycosa crawl"
+            " --collection."
+        )
+
+
+def _is_of_page(password: str, host: str, root: Path) -> bool:
+    """Whether a password was given in the mission, or names what the page or its user keeps for this host."""
+    kind, _, name = password.partition(":")
+    if kind == "file":
+        file = Path(os.path.realpath(name))
+        return file.parent == (root / _PASSWORDS).resolve() and file.name.endswith(f"-{_host_name(host)}")
+    return kind != "env" or name.startswith("LYCOSA_")
+
+
+def _host_name(host: str) -> str:
+    """A host as the name of a file has it."""
+    return host.replace("*", "_").replace("/", "_")
 
 
 MOST_SEEDS = 10_000
 _VALUE_CHARS = 500
+_PASSWORDS = f"{STATE_FOLDER}/passwords"
 #: What a mission file says that stands elsewhere in the form, or holds for one collection alone.
 _TAKEN = (("name",), ("named",), ("seeds",), ("missions",), ("keep", "collection"))
 _LIST_CHARS = 200_000
@@ -277,9 +306,9 @@ def _check_login(form: CrawlForm, root: Path, translate: Translator) -> list[str
         form.complaints["login.host"] = problem.allowed if isinstance(problem, Wrong) else str(problem)
         return []
     if (password := form.login.get("password")) and not form.complaints:
-        place = root / STATE_FOLDER / "passwords"
+        place = root / _PASSWORDS
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = place / f"{form.name}-{host.replace('*', '_').replace('/', '_')}"
+        file = place / f"{form.name}-{_host_name(host)}"
         replace_text(file, f"{password}\n", mode=0o600)
         sets.append(f'hosts."{host}".password=file:{file}')
     return sets

@@ -114,6 +114,7 @@ def test_what_an_interest_finds_is_shown_while_it_is_typed(client: ServeClient) 
     assert 0 < twin["total"] < twin["tried"] == 10 and "Ebro" in twin["articles"][0]["why"]
     assert client.get(f"{PRESS}/matches.json?terms=Ebro&without=Ebro").json["total"] == 0
     assert "pattern" in client.get(f"{PRESS}/matches.json?pattern=(").json["problem"]
+    assert client.get(f"{PRESS}/matches.json?terms=Ebro&at_least={'9' * 5000}").json["problem"]
     assert client.get(f"{PRESS}/matches.json").json["tried"] == 0
 
 

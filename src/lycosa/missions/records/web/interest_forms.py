@@ -26,7 +26,7 @@ _TRIED_S = 2.0
 _SHOWN = 8
 _LISTS = ("terms", "field", "is", "kind", "host", "without")
 _PLAIN = {"name", "terms", "pattern", "field", "is", "at_least", "at_most", "kind", "host", "weight", "not"}
-_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
+_NUMBER = re.compile(r"-?\d{1,15}(?:[.,]\d{1,15})?")
 MOST_INTERESTS = 40
 
 
@@ -85,7 +85,7 @@ def read_interests(form: QueryValues, before: list[dict[str, Any]]) -> list[dict
     found = []
     for nth in range(MOST_INTERESTS):
         kept = form.get(f"i{nth}-kept", "")
-        if kept.isdecimal() and int(kept) < len(before) and not form.get(f"i{nth}-gone", ""):
+        if kept.isdecimal() and len(kept) < 9 and int(kept) < len(before) and not form.get(f"i{nth}-gone", ""):
             found.append(before[int(kept)])
         elif table := read_table(form, f"i{nth}-"):
             found.append(table)
