@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -59,9 +59,9 @@ def try_topic(
     """
     from lycosa.missions.page_source import ListedPage, read_list, read_pages
     from lycosa.missions.topic.examples import learn
-    from lycosa.missions.topic.given_examples import read_examples
     from lycosa.missions.topic.page_words import read_page, read_words
-    from lycosa.missions.topic.settings import TopicSettings, check_settings, split_words
+    from lycosa.missions.topic.seeds import hear
+    from lycosa.missions.topic.settings import TopicSettings, check_settings
     from lycosa.missions.topic.topic import Topic
 
     check_ending(output, ("jsonl", "txt"))
@@ -69,28 +69,23 @@ def try_topic(
         raise UsageError("Name a page to try: a file, a URL, or --pages LIST.jsonl.")
     if not 0 <= threshold <= 1:
         raise UsageError(f"--threshold is {threshold}; allowed: 0 to 1.")
-    if not (about or like or pattern or thesaurus):
-        raise UsageError("Nothing says what the topic is: --about WORDS, --like EXAMPLES, --pattern or --thesaurus.")
-    words = tuple(phrase for text in about for phrase in split_words(text))
-    settings = TopicSettings(about=words, pattern=pattern, thesaurus=thesaurus, threshold=threshold)
     for _, problem in check_settings({"pattern": pattern}):
         raise UsageError(f"--pattern: {problem}.")
     mission = load_command_line((), options).loaded.mission
-    good, problems = read_examples(like, mission, is_wanted=True)
-    bad, more = read_examples(unlike, mission, is_wanted=False)
-    _warn(problem for problem in (*problems, *more))
-    if like and not good:
-        raise UsageError("None of the pages that --like names could be read: name files, or addresses that answer.")
+    told = {"about": about, "like": like, "unlike": unlike, "pattern": pattern}
+    settings, examples, notes = hear(TopicSettings(thesaurus=thesaurus, threshold=threshold), mission, told)
+    _warn(notes)
     given = [ListedPage(page, _path(page), "") for page in pages]
     read = [*read_pages([*given, *(read_list(listed) if listed is not None else ())], mission)]
     tried = [(page.name, read_page(doc), doc.language) for page, doc in read if not isinstance(doc, str)]
     _warn(doc for _, doc in read if isinstance(doc, str))
-    model = learn([*good, *bad], (read_words(page) for _, page, _ in tried))
+    model = learn(examples, (read_words(page) for _, page, _ in tried))
     topic = Topic(settings, model)
     with opened(output, None) as (out, _):
         for name, page, language in tried:
             found = topic.judge(page, language)
-            out.write((_describe(name, found) if form == "text" else _encode(name, page.url, found)) + "\n")
+            line = {"page": name, "url": page.url, **found.as_record()}
+            out.write((_describe(name, found) if form == "text" else msgspec.json.encode(line).decode()) + "\n")
     if len(tried) < len(read):
         raise Partial(f"{counted(len(read) - len(tried), 'page')} of {len(read)} could not be read.")
     report_written(output, counted(len(tried), "page"))
@@ -102,22 +97,9 @@ def _path(name: str) -> Any:
     return Path(name)
 
 
-def _warn(problems: Iterator[str]) -> None:
+def _warn(problems: Iterable[str]) -> None:
     for problem in problems:
         click.echo(f"lycosa: {printable(problem)}", err=True)
-
-
-def _encode(name: str, url: str, found: Judgement) -> str:
-    """A judgement for programs."""
-    line = {
-        "page": name,
-        "url": url,
-        "relevance": found.relevance,
-        "verdict": "yes" if found.is_wanted else "no",
-        "for": found.words_for,
-        "against": found.words_against,
-    }
-    return msgspec.json.encode(line).decode()
 
 
 def _describe(name: str, found: Judgement) -> str:

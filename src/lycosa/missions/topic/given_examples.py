@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lycosa import urls
 from lycosa.collection.collection import Collection
 from lycosa.config.settings import Mission
 from lycosa.errors import UsageError
@@ -42,7 +41,7 @@ def read_examples(names: Iterable[str], mission: Mission, *, is_wanted: bool) ->
 
 def _list_pages(name: str) -> Iterator[ListedPage]:
     path = Path(name)
-    if "://" in name and urls.normalise(name) is not None:
+    if ListedPage(name, path, name).is_address:
         yield ListedPage(name, path, name)
     elif path.suffix.lower() in (".jsonl", ".ndjson"):
         yield from read_list(name)

@@ -128,15 +128,5 @@ class TopicPages(Quarry):
         """What a page was found to be, as a record."""
         if doc.kind not in _KINDS:
             return "no page"
-        found = self.judge(doc)
-        yield Record(
-            KIND,
-            {
-                "title": doc.title[:300],
-                "relevance": found.relevance,
-                "verdict": "yes" if found.is_wanted else "no",
-                "for": found.words_for,
-                "against": found.words_against,
-            },
-        )
+        yield Record(KIND, {"title": doc.title[:300], **self.judge(doc).as_record()})
         return ""

@@ -39,24 +39,7 @@ _HINTS = 40  # words of good examples that links are scored by at first
 
 def settle(mission: Mission, given: Mapping[str, Sequence[str]]) -> tuple[Mission, list[str]]:
     """The mission for what is to be hunted, with its seeds; and what people should know."""
-    settings = read_own(mission, "topic", TopicSettings)
-    texts = {name: tuple(given[name]) for name in ("like", "unlike", "pattern") if given.get(name)}
-    if given.get("about"):
-        texts["about"] = tuple(phrase for text in given["about"] for phrase in split_words(text))
-    settings = replace(settings, **texts)
-    notes: list[str] = []
-    examples = unpack(settings.examples)
-    if texts.keys() & {"like", "unlike"} or (not examples and (settings.like or settings.unlike)):
-        good, problems = read_examples(settings.like, mission, is_wanted=True)
-        bad, more = read_examples(settings.unlike, mission, is_wanted=False)
-        notes += [f"{problem}; this example is left out" for problem in (*problems, *more)]
-        if settings.like and not good:
-            raise UsageError("None of the pages that --like names could be read: name files, or addresses that answer.")
-        examples = [*good, *bad]
-        settings = replace(settings, examples=pack(examples))
-    if not (settings.about or settings.pattern or settings.thesaurus or mission.thesaurus or examples):
-        raise UsageError("Nothing says what the topic is: --about WORDS, --like EXAMPLES, --pattern or --thesaurus.")
-    settings = replace(settings, thesaurus=settings.thesaurus or mission.thesaurus)
+    settings, examples, notes = hear(read_own(mission, "topic", TopicSettings), mission, given)
     model = learn(examples)
     topic = Topic(settings, model)
     terms = choose_terms(model, [each.page for each in examples if each.is_wanted], most=_HINTS) if model else {}
@@ -73,6 +56,35 @@ def settle(mission: Mission, given: Mapping[str, Sequence[str]]) -> tuple[Missio
     own = {**mission.own, "topic": msgspec.to_builtins(settings)}
     policy = replace(mission.policy, hint_terms=tuple(hints), anchor_terms=anchors)
     return replace(mission, own=own, policy=policy, seeds=tuple(dict.fromkeys(seeds))), notes
+
+
+def hear(
+    settings: TopicSettings, mission: Mission, given: Mapping[str, Sequence[str]]
+) -> tuple[TopicSettings, list[MarkedPage], list[str]]:
+    """The settings with what the command line says of the topic, its examples, and what people should know."""
+    texts = {name: tuple(given[name]) for name in ("like", "unlike", "pattern") if given.get(name)}
+    if given.get("about"):
+        texts["about"] = tuple(phrase for text in given["about"] for phrase in split_words(text))
+    settings = replace(settings, **texts)
+    notes: list[str] = []
+    examples = unpack(settings.examples)
+    if texts.keys() & {"like", "unlike"} or (not examples and (settings.like or settings.unlike)):
+        good, problems = read_examples(settings.like, mission, is_wanted=True)
+        bad, more = read_examples(settings.unlike, mission, is_wanted=False)
+        notes += [f"{problem}; this example is left out" for problem in (*problems, *more)]
+        if settings.like and not good:
+            raise UsageError("None of the pages that --like names could be read: name files, or addresses that answer.")
+        examples = [*good, *bad]
+        settings = replace(settings, examples=pack(examples))
+    if not (
+        settings.about
+        or settings.pattern
+        or settings.thesaurus
+        or mission.thesaurus
+        or any(each.is_wanted for each in examples)
+    ):
+        raise UsageError("Nothing says what the topic is: --about WORDS, --like EXAMPLES, --pattern or --thesaurus.")
+    return replace(settings, thesaurus=settings.thesaurus or mission.thesaurus), examples, notes
 
 
 def propose_seeds(names: Iterable[str], topic: Topic, words: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import re2
 from msgspec import Struct
@@ -36,6 +36,11 @@ class Judgement(Struct, frozen=True):
     is_wanted: bool
     words_for: dict[str, float] = {}
     words_against: dict[str, float] = {}
+
+    def as_record(self) -> dict[str, Any]:
+        """Its values by the names that users see."""
+        verdict = "yes" if self.is_wanted else "no"
+        return {"relevance": self.relevance, "verdict": verdict, "for": self.words_for, "against": self.words_against}
 
 
 class Topic:
