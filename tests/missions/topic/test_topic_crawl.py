@@ -141,7 +141,7 @@ def test_a_crawl_may_end_when_its_topic_is_exhausted(web: Web, tmp_path: Path) -
     words = (*words, "--set", "extract.workers=0")
     told = crawl(web, tmp_path / "c", "topic", *words, "--set", "topic.stop_when_exhausted=true", code=5)
     assert "seems exhausted: the last pages brought next to nothing; the same command continues" in told
-    assert 440 <= rows(tmp_path / "c", "SELECT count(*) FROM pages")[0][0] < 690
+    assert 420 <= rows(tmp_path / "c", "SELECT count(*) FROM pages")[0][0] < 690
     assert "Nothing is left to fetch" in crawl(
         web, tmp_path / "c", "topic", *words, "--set", "topic.stop_when_exhausted=false"
     )
