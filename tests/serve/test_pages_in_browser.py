@@ -90,12 +90,14 @@ def test_the_form_keeps_what_was_typed(browser: Browser, client: ServeClient) ->
         for text in SCRIPTS:
             page.get_by_role("textbox", name="Seeds").fill(text)
             page.get_by_label("Name of the collection").fill(text)
-            page.get_by_label("Depth").fill("deep")
+            page.get_by_role("textbox", name="Depth").fill("deep")
             page.get_by_role("button", name="Start the crawl").click()
             page.get_by_role("alert").wait_for()
             assert page.get_by_role("textbox", name="Seeds").input_value() == text
-            assert page.locator("#depth").get_attribute("aria-describedby") == "complaint-depth"
-            assert "allowed" in page.locator("#complaint-depth").inner_text()
+            assert "complaint-limits.depth" in str(
+                page.locator("[id='limits.depth']").get_attribute("aria-describedby")
+            )
+            assert "allowed" in page.locator("[id='complaint-limits.depth']").inner_text()
         assert view.find_barriers() == []
         assert page.evaluate("window.breaches") == []
 

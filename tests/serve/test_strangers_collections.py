@@ -147,6 +147,10 @@ def test_an_index_with_more_than_its_tables_is_made_anew(client: ServeClient, se
     """A view in the place of a table, or a trigger on one, came with the collection."""
     folder = make_collection(served / "odd", [PAGE])
     assert client.get("/c/odd/pages").status == client.get("/c/odd/search?q=a").status == 200
+    end = time.monotonic() + 120
+    while client.get("/c/odd/search.json?q=a").json["index"]["running"]:  # it has the tables open
+        assert time.monotonic() < end
+        time.sleep(0.1)
     database = apsw.Connection(str(folder / name))
     database.execute(f"DROP TABLE meta; CREATE VIEW meta AS {ENDLESS} i AS key, sum(i) AS value FROM n")
     database.close()
