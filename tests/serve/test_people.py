@@ -14,7 +14,7 @@ from support.serve_client import PageAnswer, ServeClient, serving
 
 from lycosa.errors import UsageError
 from lycosa.serve.application import ROUTES
-from lycosa.serve.passwords import hash_password
+from lycosa.serve.passwords import PasswordGate, hash_password
 from lycosa.serve.people import People
 from lycosa.serve.server_state import ServeSettings
 
@@ -85,6 +85,10 @@ def test_an_account_logs_in_by_name_and_its_end_counts_at_once(client: ServeClie
     assert client.request("GET", "/", headers=cookie).status == 200
     assert client.request("GET", "/log", headers=cookie).status == 403
     People(folder).keep("temp", role="owner")
+    assert client.request("GET", "/log", headers=cookie).status == 200
+    People(folder).keep("temp", role="owner", password="another password")
+    assert client.request("GET", "/index.json", headers=cookie).status == 401
+    cookie = {"cookie": send_login(client, {}, "temp", "another password").headers["set-cookie"].partition(";")[0]}
     assert client.request("GET", "/log", headers=cookie).status == 200
     People(folder).remove("temp")
     assert client.request("GET", "/index.json", headers=cookie).status == 401
@@ -176,3 +180,21 @@ def test_the_only_account_is_not_removed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="owner must be left"):
         people.remove("olga")
     assert "olga" in people.all()
+
+
+def test_whose_account_ends_while_it_logs_in_is_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not who has the one password."""
+    people = People(tmp_path)
+    for name in ("olga", "rita"):
+        people.keep(name, role=ROLES[name], password=WORDS[name])
+    right = PasswordGate.try_password
+
+    def slowly(gate: PasswordGate, *given: str, **more: str) -> bool:
+        found = right(gate, *given, **more)
+        people.remove("rita")
+        return found
+
+    monkeypatch.setattr(PasswordGate, "try_password", slowly)
+    with serving(tmp_path) as client:
+        cookie = {"cookie": send_login(client, {}, "rita", WORDS["rita"]).headers["set-cookie"].partition(";")[0]}
+        assert client.request("GET", "/index.json", headers=cookie).status == 401

@@ -204,11 +204,12 @@ def log_in(request: PageRequest) -> View | Response:
     if (wait := gate.wait_s(request.client, request.cookie)) > 0:
         return View("login.html", LoginPage(mark("Too many wrong passwords."), int(wait) + 1, to, has_people), 429)
     name = request.form.get("person", "").strip()[:100]
+    name = name if gate.is_persons(name) else ""  # asked once: whose account ends meanwhile is nobody
     if not gate.try_password(request.client, request.form.get("password", ""), request.cookie, name=name):
         wait = gate.wait_s(request.client, request.cookie)
         return View("login.html", LoginPage(mark("The password is wrong."), int(wait + 0.99), to, has_people), 401)
     response = RedirectResponse(to if _OWN_PAGE.fullmatch(to) else "/", 303)
-    set_cookie(response, gate.open_session(name if gate.is_persons(name) else ""), is_secure=request.settings.secure)
+    set_cookie(response, gate.open_session(name), is_secure=request.settings.secure)
     return response
 
 

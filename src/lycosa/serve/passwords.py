@@ -135,8 +135,9 @@ class PasswordGate:
         self._find_person = find_person
         self._now = now
         self._secret = secrets.token_bytes(32)
-        #: By the digest of their cookie: when they end, and whose they are; "": of who has the one password.
-        self._sessions: OrderedDict[str, tuple[float, str]] = OrderedDict()
+        #: By the digest of their cookie: when they end, whose they are ("": of who has the one password), and by which
+        #: stored password they began: with another one they end.
+        self._sessions: OrderedDict[str, tuple[float, str, str]] = OrderedDict()
         #: By address, alone or with a session: how many, when is the next.
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
         self._known: dict[str, str] = {}  # digests of right passwords, so that programs pay for scrypt once
@@ -189,8 +190,9 @@ class PasswordGate:
     def open_session(self, name: str = "") -> str:
         """The cookie of a new session, of an account or of who has the one password."""
         cookie = secrets.token_urlsafe(32)
+        stored = self._find_person(name) if name else self._stored
         with self._lock:
-            self._sessions[self._digest(cookie)] = self._now() + SESSION_S, name
+            self._sessions[self._digest(cookie)] = self._now() + SESSION_S, name, stored or ""
             while len(self._sessions) > _MOST_SESSIONS:
                 self._sessions.popitem(last=False)
         return cookie
@@ -198,12 +200,13 @@ class PasswordGate:
     def has_session(self, cookie: str) -> bool:
         """Whether a cookie is that of a session that still lasts."""
         with self._lock:
-            return bool(cookie) and self._sessions.get(self._digest(cookie), (0.0, ""))[0] > self._now()
+            end, name, stored = self._sessions.get(self._digest(cookie), (0.0, "", ""))
+        return bool(cookie) and end > self._now() and (not name or self._find_person(name) == stored)
 
     def user_of(self, cookie: str) -> str:
         """Whose session it is; empty: of who has the one password."""
         with self._lock:
-            return self._sessions.get(self._digest(cookie), (0.0, ""))[1]
+            return self._sessions.get(self._digest(cookie), (0.0, "", ""))[1]
 
     def is_persons(self, name: str) -> bool:
         """Whether there is an account of a name."""

@@ -211,9 +211,9 @@ class Guard:
                 name, _, value = base64.b64decode(value, validate=True).decode().partition(":")
             except ValueError:
                 return None
+        name = name if gate.is_persons(name) else ""  # asked once: whose account ends meanwhile is nobody
         if gate.wait_s(address) > 0 or not await asyncio.to_thread(gate.try_password, address, value, name=name):
             return None
-        name = name if gate.is_persons(name) else ""
         return Visitor("", name, self._role_of(name))
 
     def _role_of(self, name: str) -> str:
