@@ -51,6 +51,7 @@ from lycosa.frontier.partitions import PARTITIONS, part_of
 from lycosa.model import (
     NO_PAGES,
     REQUISITE,
+    SITEMAP,
     ArchivePlace,
     Batch,
     Committed,
@@ -678,10 +679,12 @@ class MemoryFrontier(Frontier):
         known = self._tables.urls
         told = {reason: [url.discovery.url for url in known if url.reason == reason] for reason in tell}
         statuses = {status: count for (number, status), count in self._tables.statuses.items() if number == self._round}
-        first = [url.pages[min(url.pages)] for url in known if url.pages]
+        first = [(url.discovery.via, url.pages[min(url.pages)].mime) for url in known if url.pages]
         return Summary(
             reasons=dict(Counter(url.reason for url in known if url.reason).most_common(top)),
-            types=dict(Counter(page.mime for page in first if page.mime).most_common(top)),
+            types=dict(Counter(mime for via, mime in first if mime and via not in NO_PAGES).most_common(top)),
+            requisites=dict(Counter(mime for via, mime in first if mime and via == REQUISITE).most_common(top)),
+            sitemaps=sum(1 for via, mime in first if mime and via == SITEMAP),
             hosts=dict(self._owned().most_common(top)),
             statuses=dict(Counter(statuses).most_common(top)),
             told={reason: (len(urls), urls[0]) for reason, urls in told.items() if urls},
