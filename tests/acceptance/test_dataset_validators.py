@@ -10,8 +10,8 @@ import pytest
 from support.command_line import run
 from support.make_collection import make_collection
 
-VALIDATORS = Path(os.environ.get("LYCOSA_VALIDATORS", "/nonexistent"), "bin")
-pytestmark = pytest.mark.skipif(not VALIDATORS.is_dir(), reason="LYCOSA_VALIDATORS names no environment")
+VALIDATORS = Path(os.environ.get("DATASET_VALIDATORS", "/nonexistent"), "bin")
+pytestmark = pytest.mark.skipif(not VALIDATORS.is_dir(), reason="DATASET_VALIDATORS names no environment")
 
 
 @pytest.mark.parametrize("words", [("pages",), ("urls", "--format", "jsonl"), ("mirror",)], ids=lambda words: words[0])
