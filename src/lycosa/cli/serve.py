@@ -25,6 +25,7 @@ from lycosa.extras import need
 @click.option("--proxy-address", "proxies", multiple=True, metavar="ADDRESS", help="Where that proxy asks from.")
 @click.option("--tiles", default="", metavar="URL", help="Map tiles to show, with {z}, {x} and {y}; none by default.")
 @click.option("--mcp", "agents", is_flag=True, help="Let agents ask at /mcp, by the Model Context Protocol.")
+@click.option("--adopt", is_flag=True, help="Take over accounts and schedules that came with the folder.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def serve(
@@ -40,6 +41,7 @@ def serve(
     proxies: tuple[str, ...],
     tiles: str,
     agents: bool,
+    adopt: bool,
     open_browser: bool,
     quiet: bool,
 ) -> None:
@@ -54,7 +56,7 @@ def serve(
     lycosa serve --host 0.0.0.0 --password-file ~/.lycosa-password
     """
     need("numpy", extra="serve", what="lycosa serve")
-    from lycosa.serve import passwords
+    from lycosa.serve import passwords, state_folder
     from lycosa.serve.server_state import ServeSettings, check_tiles
 
     if hash_password:
@@ -67,8 +69,16 @@ def serve(
         raise UsageError("--certificate and --key go together: name both files.")
     if agents:
         need("mcp", extra="mcp", what="lycosa serve --mcp")
+    root = _find_folder(folder)
+    if adopt:
+        state_folder.adopt(root)
+    elif state_folder.is_foreign(root):
+        raise UsageError(
+            f"{root / state_folder.STATE_FOLDER} holds accounts or schedules that were made elsewhere: in a copy or"
+            " an archive. If they are yours, start once with --adopt; else remove that folder."
+        )
     settings = ServeSettings(
-        folder=_find_folder(folder),
+        folder=root,
         host=host,
         port=port,
         password=passwords.read_password(password_file),

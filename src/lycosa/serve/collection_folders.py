@@ -21,7 +21,6 @@ MOST_FOLDERS = 20_000  # that are looked into
 MOST_COLLECTIONS = 2_000
 _FRESH_S = 2.0
 ARCHIVE = "archive"
-STATE_FOLDER = ".lycosa"  # of the served folder: people, their log, passwords of crawls
 
 
 class CollectionFolders:

@@ -23,10 +23,11 @@ from lycosa.disk import make_fault, mark_file, replace_text
 from lycosa.errors import CollectionError, UsageError
 from lycosa.output.plain import printable
 from lycosa.serve.background_work import is_held, list_work
-from lycosa.serve.collection_folders import DEPTH, MOST_FOLDERS, STATE_FOLDER, is_collection, name_of
+from lycosa.serve.collection_folders import DEPTH, MOST_FOLDERS, is_collection, name_of
 from lycosa.serve.crawl_form import check_new_name
 from lycosa.serve.page_request import PageRequest, collection_link
 from lycosa.serve.schedules import changing, move_schedule
+from lycosa.serve.state_folder import STATE_FOLDER
 
 _MOST_TAGS = 20
 _TAGS = f"{STATE_FOLDER}/tags.json"

@@ -28,8 +28,9 @@ from lycosa.disk import replace_text
 from lycosa.errors import LycosaError, UsageError
 from lycosa.judge.admission.rules import Rules
 from lycosa.missions import registry
-from lycosa.serve.collection_folders import STATE_FOLDER, CollectionFolders
+from lycosa.serve.collection_folders import CollectionFolders
 from lycosa.serve.form_settings import is_offered, offered_values, text_of
+from lycosa.serve.state_folder import STATE_FOLDER, make_state_folder
 from lycosa.serve.translations import Translator, mark
 
 
@@ -306,6 +307,7 @@ def _check_login(form: CrawlForm, root: Path, translate: Translator) -> list[str
         form.complaints["login.host"] = problem.allowed if isinstance(problem, Wrong) else str(problem)
         return []
     if (password := form.login.get("password")) and not form.complaints:
+        make_state_folder(root)
         place = root / _PASSWORDS
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = place / f"{form.name}-{_host_name(host)}"

@@ -21,8 +21,9 @@ from msgspec.structs import replace
 
 from lycosa.disk import make_fault, replace_text
 from lycosa.errors import CollectionError, UsageError
-from lycosa.serve.collection_folders import STATE_FOLDER, is_plain_name
+from lycosa.serve.collection_folders import is_plain_name
 from lycosa.serve.passwords import check_stored, hash_password
+from lycosa.serve.state_folder import STATE_FOLDER, make_state_folder
 from lycosa.serve.translations import mark
 
 #: What each may do, from the least: look; start, stop and change; delete collections, and say who may do what.
@@ -149,7 +150,7 @@ class People:
         """Write down who did what; a disk that is full stops nobody."""
         file = self._place / "log.jsonl"
         with suppress(OSError), self._lock:
-            self._place.mkdir(mode=0o700, exist_ok=True)
+            make_state_folder(self._place.parent)
             if file.exists() and file.stat().st_size > _MOST_LOG_BYTES:
                 file.replace(file.with_suffix(".1.jsonl"))
             with open(file, "ab", opener=_open_private) as opened:
@@ -177,7 +178,7 @@ class People:
                 " everybody could. To do without accounts, stop the server and remove .lycosa/people.json."
             )
         try:
-            self._place.mkdir(mode=0o700, exist_ok=True)
+            make_state_folder(self._place.parent)
         except OSError as problem:
             raise make_fault(problem, str(self._place)) from None
         replace_text(self._file, msgspec.json.encode(list(people.values())).decode(), mode=0o600)

@@ -30,9 +30,10 @@ from lycosa.config.loading import load
 from lycosa.config.mission_files import find_own
 from lycosa.disk import replace_text
 from lycosa.errors import CollectionError, LycosaError, UsageError
-from lycosa.serve.collection_folders import STATE_FOLDER, CollectionFolders, name_of
+from lycosa.serve.collection_folders import CollectionFolders, name_of
 from lycosa.serve.collection_summaries import modified_at, read_summary
 from lycosa.serve.crawl_form import refuse_risky_mission
+from lycosa.serve.state_folder import STATE_FOLDER, make_state_folder
 from lycosa.serve.translations import mark
 from lycosa.serve.watched_crawls import start_crawl
 
@@ -258,7 +259,8 @@ def changing(root: Path) -> Iterator[None]:
     """Keep other servers of the folder from its schedules."""
     place = root / PLACE
     try:
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_state_folder(root)
+        place.mkdir(exist_ok=True, mode=0o700)
         handle = os.open(place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as problem:
         raise CollectionError(f"No schedule can be kept in {root}: {problem.strerror}.") from None
