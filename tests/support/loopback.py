@@ -106,8 +106,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
             self.send_header(name, value)
         self.end_headers()
+        asked.ended = time.time()  # before the client can have it all: this thread may be kept waiting afterwards
         self.wfile.write(reply.body)
-        asked.ended = time.time()
 
     do_POST = do_GET
 
